@@ -1,0 +1,11 @@
+"""catalog: the source configurations and their sample grids, as one manifest."""
+
+from nnirp.catalog import load_catalog
+from nnirp.project import Project, publishing
+
+
+def run(project: Project) -> None:
+    """Write `manifests/catalog.json`."""
+    catalog = load_catalog(project.parameters.catalog.selection)
+    with publishing(project.manifests / "catalog.json", work=project.work) as (draft,):
+        catalog.to_json(draft)
