@@ -15,6 +15,7 @@ def test_a_project_is_found_from_a_folder_inside_it(tmp_path, monkeypatch):
 
 def test_outside_a_project_the_error_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.setattr("nnirp.project.__file__", str(tmp_path / "site-packages" / "nnirp" / "project.py"))
     with pytest.raises(InputError, match="--project"):
         find_project(tmp_path)
 

@@ -15,13 +15,18 @@ from nnirp.parameters import Parameters, load_parameters
 
 @dataclass(frozen=True)
 class Project:
-    """A clone of the project: a folder with `dvc.yaml` and `params.yaml`."""
+    """A clone of the project: a folder with `dvc.yaml` and `params.yaml`.
+
+    `dataset` is another dataset root than `data/`, such as one measured on another device; its models and reports then
+    lie inside it.
+    """
 
     root: Path
+    dataset: Path | None = None
 
     @property
     def data(self) -> Path:
-        return self.root / "data"
+        return self.dataset or self.root / "data"
 
     @property
     def manifests(self) -> Path:
@@ -29,16 +34,16 @@ class Project:
 
     @property
     def models(self) -> Path:
-        return self.root / "models"
+        return (self.dataset or self.root) / "models"
 
     @property
     def reports(self) -> Path:
-        return self.root / "reports"
+        return (self.dataset or self.root) / "reports"
 
     @property
     def work(self) -> Path:
         """Progress of unfinished stages; survives a kill, ignored by git and DVC."""
-        return self.root / ".work"
+        return (self.dataset or self.root) / ".work"
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -46,7 +51,7 @@ class Project:
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The project that holds `start` (the current folder by default).
+    """The project that holds `start` (the current folder by default), else the clone that the package was installed from.
 
     `DVC_ROOT` wins where DVC sets it, because `dvc exp run --temp` runs stages in a copy.
 
@@ -56,7 +61,8 @@ def find_project(start: Path | None = None) -> Project:
     if start is None and (root := os.environ.get("DVC_ROOT")):
         return Project(Path(root))
     here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
+    installed_from = Path(__file__).resolve().parents[2]  # the clone of an editable installation
+    for folder in (here, *here.parents, installed_from):
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
             return Project(folder)
     raise InputError(

@@ -6,10 +6,11 @@ import os
 import platform
 import subprocess
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -120,3 +121,10 @@ def dataset_revision(root: Path) -> str:
         total.update(path.name.encode())
         total.update(hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:12]
+
+
+def device_name(fingerprint: Mapping[str, Any]) -> str:
+    """A device fingerprint in a few words, for tags and tables."""
+    name = str(fingerprint.get("name") or fingerprint.get("model") or "unknown device")
+    threads = fingerprint.get("threads")
+    return f"{name}, {threads} thread{'s' if threads != 1 else ''}" if threads else name

@@ -1,0 +1,179 @@
+"""Commands that make or show data layers: catalog, export, profile, encode, cluster, split."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnirp.commands.output import emit_json, emit_table
+from nnirp.errors import NotPulledError
+from nnirp.project import Project, find_project
+
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+Root = Annotated[Path | None, typer.Option(help="A dataset root; the project's `data` by default.")]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (catalog, export, profile, encode, split):
+        app.command()(command)
+
+
+def project_of(context: typer.Context, root: Path | None) -> Project:
+    """The project around the current folder, on the dataset root the user named."""
+    found = find_project(context.obj)
+    return Project(found.root, root.resolve()) if root else found
+
+
+def catalog(
+    context: typer.Context,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Counts per family and sub-family instead of a row a configuration.")
+    ] = False,
+    selection: Annotated[str, typer.Option(help="`starter` or `full`.")] = "starter",
+    root: Root = None,
+    write: Annotated[bool, typer.Option("--write", help="Write manifests/catalog.json of the root.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the source configurations and their samples."""
+    from nnirp.catalog import load_catalog
+
+    if write:
+        from nnirp.stages.catalog import run
+
+        run(project_of(context, root))
+        return
+    content = load_catalog(selection)
+    if summary:
+        counts = content.summary()
+        emit_json(counts) if json else emit_table(f"catalog: {selection}", *summary_rows(counts))
+        return
+    rows = [
+        (c.id, c.name, c.family, c.sub_family, c.library, c.parametric, len(c.samples)) for c in content.configurations
+    ]
+    columns = ("id", "configuration", "family", "sub-family", "library", "parametric", "samples")
+    if json:
+        emit_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        emit_table(f"catalog: {selection}", columns, rows)
+
+
+def export(
+    context: typer.Context,
+    status: Annotated[bool, typer.Option("--status", help="Show what is exported instead of exporting.")] = False,
+    root: Root = None,
+    json: Json = False,
+) -> None:
+    """Export every sample of the catalog as a weight-free ONNX graph."""
+    project = project_of(context, root)
+    if not status:
+        from nnirp.stages.export import run
+
+        run(project)
+    rows = read_manifest(project, "export.json")["samples"]
+    failed = {name: row["error"] for name, row in rows.items() if row["status"] != "ok"}
+    if json:
+        emit_json({"samples": len(rows), "exported": len(rows) - len(failed), "failed": failed})
+    else:
+        emit_table(f"{len(rows) - len(failed)} of {len(rows)} samples exported", ("sample", "error"), failed.items())
+
+
+def profile(
+    context: typer.Context,
+    root: Root = None,
+    budget_minutes: Annotated[
+        float | None, typer.Option(min=0.1, help="Stop after this long; the same command goes on later.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:N; params.yaml decides otherwise.")] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="A runtime that `nnirp doctor` lists; params.yaml decides otherwise.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure every sample of the catalog on this machine; a kill at any moment loses nothing."""
+    from nnirp.stages.profile import run
+
+    summary = run(project_of(context, root), budget_minutes=budget_minutes, device=device, runtime=runtime)
+    if json:
+        emit_json(summary)
+    else:
+        emit_table(
+            "campaign", ("what", "value"), [(k, v) for k, v in summary.items() if not isinstance(v, dict | list)]
+        )
+
+
+def encode(context: typer.Context, root: Root = None, json: Json = False) -> None:
+    """Encode graphs and measurements as PyTorch Geometric samples."""
+    from nnirp.stages.encode import run
+
+    project = project_of(context, root)
+    run(project)
+    manifest = read_manifest(project, "dataset.json")
+    if json:
+        emit_json(manifest)
+    else:
+        rows = [(k, v) for k, v in manifest.items() if isinstance(v, str | int | float)] + [
+            ("dropped", len(manifest["dropped"]))
+        ]
+        emit_table("dataset", ("what", "value"), rows)
+
+
+def split(
+    context: typer.Context,
+    root: Root = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say how the canonical split was found instead of splitting.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Draw clusters and the index files of every protocol, and audit them."""
+    from nnirp.splits.index import read_index
+
+    project = project_of(context, root)
+    if not explain:
+        from nnirp.stages import cluster as cluster_stage
+        from nnirp.stages import split as split_stage
+
+        cluster_stage.run(project)
+        split_stage.run(project)
+    indices = [read_index(path) for path in sorted((project.data / "splits").glob("*.json"))]
+    if not indices:
+        raise NotPulledError(f"{project.data / 'splits'} has no index file; `dvc pull data/splits` or `nnirp split`")
+    if json:
+        emit_json(
+            {
+                index.protocol: {"folds": len(index.folds), "digest": index.digest, "explanation": index.explanation}
+                for index in indices
+            }
+        )
+    elif explain:
+        for index in indices:
+            typer.echo(f"{index.protocol} ({index.digest[:12]})")
+            for line in index.explanation:
+                typer.echo(f"  {line}")
+    else:
+        rows = [(i.protocol, f.name, len(f.train), len(f.val), len(f.test)) for i in indices for f in i.folds]
+        emit_table("splits", ("protocol", "fold", "train", "val", "test"), rows)
+
+
+def summary_rows(counts: dict) -> tuple[tuple[str, ...], list[tuple]]:
+    """A summary of the catalog as columns and rows, a row a sub-family."""
+    columns = ("family", "sub-family", "configurations", "parametric", "samples")
+    rows = [
+        (family, name, entry["configurations"], entry["parametric"], entry["samples"])
+        for family, content in counts["families"].items()
+        for name, entry in content["sub_families"].items()
+    ]
+    return columns, rows
+
+
+def read_manifest(project: Project, name: str) -> dict:
+    """One manifest of a dataset root.
+
+    Raises:
+        NotPulledError: it is absent.
+    """
+    path = project.manifests / name
+    if not path.is_file():
+        raise NotPulledError(f"{path} is missing; `dvc pull {path.name}` brings a published one, `dvc repro` makes it")
+    return json_module.loads(path.read_text(encoding="utf-8"))

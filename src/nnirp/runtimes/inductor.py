@@ -1,0 +1,36 @@
+"""`torch.compile` with the inductor back end: fused kernels generated for these shapes. Needs a C++ compiler."""
+
+import shutil
+from collections.abc import Mapping
+
+import torch
+
+from nnirp.errors import MissingDependencyError
+from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
+
+
+def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+    """Compile for static shapes; the compilation, which the first call triggers, is `compile_ms`.
+
+    Raises:
+        MissingDependencyError: there is no C++ compiler.
+    """
+    if not any(shutil.which(name) for name in ("g++", "clang++", "c++")):
+        raise MissingDependencyError("runtime inductor: no C++ compiler on PATH; apt-get install g++")
+    torch._dynamo.reset()
+    compiled = torch.compile(module, backend="inductor", dynamic=False)
+
+    def call() -> object:
+        with torch.inference_mode():
+            return compiled(**inputs)
+
+    with stopwatch() as elapsed_ms:
+        call()
+        if device.startswith("cuda"):
+            torch.cuda.synchronize(device)
+        compile_ms = elapsed_ms()
+    synchronise = "cuda_events" if device.startswith("cuda") else "returned"
+    return Prepared(call, compile_ms, synchronise, settings={"backend": "inductor", "dynamic": False})
+
+
+RUNTIME = Runtime("inductor", ("cpu", "cuda"), prepare)

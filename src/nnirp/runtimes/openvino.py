@@ -1,0 +1,48 @@
+"""OpenVINO on its CPU plug-in, from an ONNX model."""
+
+import os
+from collections.abc import Mapping
+
+import torch
+
+from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
+from nnirp.runtimes.onnx_model import onnx_with_weights
+
+
+def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+    """Export, convert and compile in latency mode, with float32 arithmetic for float32 models."""
+    import openvino
+
+    core = openvino.Core()
+    settings = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+        "INFERENCE_PRECISION_HINT": "f32",
+        "NUM_STREAMS": 1,
+    }
+    with stopwatch() as elapsed_ms:
+        model = onnx_with_weights(module, inputs)
+        network = core.read_model(model, b"") if isinstance(model, bytes) else core.read_model(os.fspath(model))
+        compiled = core.compile_model(network, "CPU", settings)
+        compile_ms = elapsed_ms()
+    request = compiled.create_infer_request()
+    wanted = {name for port in compiled.inputs for name in port.get_names()}
+    feeds = {name: tensor.contiguous().numpy() for name, tensor in inputs.items() if name in wanted}
+
+    def call() -> object:
+        return request.infer(feeds, share_inputs=True, share_outputs=True)
+
+    def outputs(result: Mapping) -> list[torch.Tensor]:
+        return [torch.from_numpy(result[port].copy()) for port in compiled.outputs]
+
+    return Prepared(call, compile_ms, "returned", outputs, settings, allocator="runtime")
+
+
+RUNTIME = Runtime(
+    "openvino",
+    ("cpu",),
+    prepare,
+    ("onnx", "onnxscript", "openvino"),
+    "pip install 'nnirp[graphs,openvino]'",
+    precisions=("fp32",),
+)

@@ -1,0 +1,69 @@
+"""TensorRT from an ONNX model: an engine for these shapes, float32 without TF32. Not run on a GPU yet."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from nnirp.errors import NnirpError
+from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
+from nnirp.runtimes.onnx_model import onnx_with_weights
+
+
+def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+    """Export, parse and build an engine; it runs on torch's current stream, with torch tensors as its buffers.
+
+    Raises:
+        NnirpError: the parser or the builder refuses the model.
+    """
+    import tensorrt as trt
+
+    logger = trt.Logger(trt.Logger.ERROR)
+    with stopwatch() as elapsed_ms:
+        model = onnx_with_weights(module, inputs)
+        builder = trt.Builder(logger)
+        network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
+        parser = trt.OnnxParser(network, logger)
+        parsed = parser.parse_from_file(str(model)) if isinstance(model, Path) else parser.parse(model)
+        if not parsed:
+            raise NnirpError(f"TensorRT does not parse this model: {parser.get_error(0)}; measure it with another runtime")
+        config = builder.create_builder_config()
+        config.clear_flag(trt.BuilderFlag.TF32)
+        plan = builder.build_serialized_network(network, config)
+        if plan is None:
+            raise NnirpError("TensorRT built no engine for this model; measure it with another runtime")
+        engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+        context = engine.create_execution_context()
+        compile_ms = elapsed_ms()
+    buffers, results = {}, []
+    for index in range(engine.num_io_tensors):
+        name = engine.get_tensor_name(index)
+        if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT:
+            buffers[name] = inputs[name].to(device).contiguous()
+        else:
+            kind = torch.from_numpy(_numpy_zeros(trt.nptype(engine.get_tensor_dtype(name)))).dtype
+            buffers[name] = torch.empty(tuple(context.get_tensor_shape(name)), dtype=kind, device=device)
+            results.append(buffers[name])
+        context.set_tensor_address(name, buffers[name].data_ptr())
+
+    def call() -> object:
+        context.execute_async_v3(torch.cuda.current_stream(device).cuda_stream)
+        return results
+
+    return Prepared(call, compile_ms, "cuda_events", settings={"tf32": False}, allocator="runtime")
+
+
+def _numpy_zeros(kind: type):
+    import numpy as np
+
+    return np.zeros(0, dtype=kind)
+
+
+RUNTIME = Runtime(
+    "tensorrt",
+    ("cuda",),
+    prepare,
+    ("onnx", "onnxscript", "tensorrt"),
+    "pip install 'nnirp[graphs]' and NVIDIA's TensorRT for your CUDA version",
+    precisions=("fp32",),
+)

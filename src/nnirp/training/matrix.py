@@ -1,0 +1,140 @@
+"""One cell of the matrix predictor × protocol: every fold and seed trained, predicted and recorded."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nnirp.errors import InputError
+from nnirp.layers.store import GraphSet, GraphStore, pack
+from nnirp.training.pool import describe_pool, write_pool
+from nnirp.predictors import create
+from nnirp.splits.index import Fold, read_index
+from nnirp.tracking.record import context_tags, dataset_revision, device_name
+from nnirp.tracking.run import Run, start_run
+from nnirp.tracking.store import Store
+
+log = logging.getLogger(__name__)
+PREDICTIONS = "predictions.parquet"
+
+
+def train_protocol(
+    data: Path,
+    predictor: str,
+    protocol: str,
+    output: Path,
+    *,
+    seeds: Sequence[int],
+    keep_weights: bool,
+    root: Path,
+    store: Store | None = None,
+    on_progress: Callable[..., None] = lambda *_: None,
+) -> None:
+    """Train a predictor on every fold of a protocol with every seed.
+
+    Args:
+        data: a dataset root with features, manifests and splits.
+        output: receives a folder `<fold>-<seed>` each, with `predictions.parquet`, `config.json`, `run.json` and, for the first
+            fold and seed when `keep_weights`, `weights/`.
+        root: the project, for the tags that name commit and stage.
+        store: the MLflow store that follows live.
+
+    Raises:
+        InputError: predictor, protocol or a layer is unknown or absent.
+    """
+    graphs = pack(data)
+    index = read_index(data / "splits" / f"{protocol}.json")
+    fingerprint = json.loads((data / "manifests" / "dataset.json").read_text()).get("fingerprint") or {}
+    tags = {
+        **context_tags(root),
+        "protocol": protocol,
+        "predictor": predictor,
+        "device": device_name(fingerprint),
+        "dataset_revision": dataset_revision(data),
+        "split_digest": index.digest[:12],
+    }
+    cells = [(fold, seed) for fold in index.folds for seed in seeds]
+    for done, (fold, seed) in enumerate(cells):
+        on_progress(done, len(cells), f"fold {fold.name}, seed {seed}")
+        folder = output / f"{fold.name}-{seed}"
+        parts = {part: _subset(graphs, getattr(fold, part), protocol, fold) for part in ("train", "val", "test")}
+        parameters = {"predictor": predictor, "protocol": protocol, "fold": fold.name, "seed": seed}
+        parameters |= {f"{part}_samples": len(graph_set) for part, graph_set in parts.items()}
+        name = f"{predictor} · {protocol} · {fold.name}-{seed}"
+        with start_run(
+            "train",
+            name,
+            folder,
+            parameters=parameters,
+            tags=tags | {"fold": fold.name, "seed": str(seed)},
+            store=store,
+        ) as run:
+            weights = folder / "weights" if keep_weights and done == 0 else None
+            _train_one(run, predictor, parts, folder, seed=seed, weights=weights)
+    on_progress(len(cells), len(cells))
+
+
+def _train_one(
+    run: Run, predictor: str, parts: dict[str, GraphSet], folder: Path, *, seed: int, weights: Path | None
+) -> None:
+    model = create(predictor)
+    started = time.perf_counter()
+    model.fit(parts["train"], parts["val"], seed=seed, log=run.log)
+    run.metrics({"train_seconds": time.perf_counter() - started, "parameters": model.parameter_count()})
+    frames = []
+    for part in ("val", "test"):
+        started = time.perf_counter()
+        frame = prediction_frame(model, parts[part])
+        run.metrics(
+            {f"{part}_milliseconds_per_graph": 1000 * (time.perf_counter() - started) / max(len(parts[part]), 1)}
+        )
+        run.metrics(_errors(part, frame, parts[part]))
+        frames.append(frame.assign(part=part))
+    folder.mkdir(parents=True, exist_ok=True)
+    pd.concat(frames, ignore_index=True).to_parquet(folder / PREDICTIONS, index=False, compression="zstd")
+    run.artifact(PREDICTIONS)
+    if weights:
+        model.save(weights)
+        write_pool(describe_pool(parts["train"]), weights)
+
+
+def prediction_frame(model, graphs: GraphSet) -> pd.DataFrame:
+    """Predictions as a table: sample, target, mean, low, high in log2; a row for every target the predictor answers for."""
+    prediction = model.predict(graphs)
+    columns = []
+    for position, target in enumerate(graphs.targets):
+        mean, low, high = (values[:, position] for values in (prediction.mean, prediction.low, prediction.high))
+        known = ~np.isnan(mean)
+        samples = graphs.samples["sample"].to_numpy()[known]
+        columns.append(
+            pd.DataFrame(
+                {"sample": samples, "target": target, "mean": mean[known], "low": low[known], "high": high[known]}
+            )
+        )
+    return pd.concat(columns, ignore_index=True)
+
+
+def _errors(part: str, frame: pd.DataFrame, graphs: GraphSet) -> dict[str, float]:
+    """Pooled MAPE per target as a fraction, for the run's own page; the evaluator does the rest."""
+    result = {}
+    for position, target in enumerate(graphs.targets):
+        rows = frame[frame["target"] == target].set_index("sample")["mean"]
+        measured = pd.Series(graphs.y[:, position], index=graphs.samples["sample"].to_numpy()).reindex(rows.index)
+        error = np.abs(np.exp2(rows - measured) - 1).dropna()
+        if len(error):
+            result[f"{part}_mape/{target}"] = float(error.mean())
+    return result
+
+
+def _subset(graphs: GraphStore, names: Sequence[str], protocol: str, fold: Fold) -> GraphSet:
+    position = pd.Series(np.arange(len(graphs)), index=graphs.samples["sample"].to_numpy())
+    unknown = [name for name in names if name not in position.index]
+    if unknown:
+        raise InputError(
+            f"splits/{protocol}.json fold {fold.name} names {len(unknown)} samples that the features lack, first {unknown[0]}; `dvc repro split`"
+        )
+    return graphs.subset(position.loc[list(names)].to_numpy())
