@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from nnirp import __version__
-from nnirp.commands import data, doctor, learn, predict, tracking
+from nnirp.commands import data, doctor, learn, predict, score, split, tracking
 from nnirp.errors import NnirpError
 
 app = typer.Typer(
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (data, learn, predict, tracking, doctor):
+for module in (data, split, learn, score, predict, tracking, doctor):
     module.register(app)
 
 

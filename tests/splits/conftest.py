@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,6 +64,19 @@ def rows_of(*, configurations=6, batches=(1, 2, 4), families=FAMILIES, seed=0):
     return rows
 
 
+def permuted(graph, seed):
+    """The same graph with its nodes and edges in another order, as after renaming its tensors."""
+    x, op, edges, edge_attr, u = graph
+    generator = np.random.default_rng(seed)
+    order, edge_order = generator.permutation(len(op)), generator.permutation(len(edges))
+    return x[order], op[order], np.argsort(order)[edges][edge_order].astype(np.int32), edge_attr[edge_order], u
+
+
+@pytest.fixture(scope="session")
+def make():
+    return SimpleNamespace(chain=chain, store_of=store_of, rows_of=rows_of, permuted=permuted)
+
+
 @pytest.fixture(scope="session")
 def rows():
     return rows_of()
@@ -70,3 +85,8 @@ def rows():
 @pytest.fixture(scope="session")
 def store(rows):
     return store_of(rows)
+
+
+@pytest.fixture(autouse=True)
+def few_restarts(monkeypatch):
+    monkeypatch.setattr("nnirp.splits.search.RESTARTS", 6)

@@ -1,4 +1,4 @@
-"""Commands that make or show data layers: catalog, export, profile, encode, cluster, split."""
+"""Commands that make or show data layers: catalog, export, profile, encode."""
 
 import json as json_module
 from pathlib import Path
@@ -15,7 +15,7 @@ Root = Annotated[Path | None, typer.Option(help="A dataset root; the project's `
 
 
 def register(app: typer.Typer) -> None:
-    for command in (catalog, export, profile, encode, split):
+    for command in (catalog, export, profile, encode):
         app.command()(command)
 
 
@@ -93,7 +93,7 @@ def profile(
     """Measure every sample of the catalog on this machine; a kill at any moment loses nothing."""
     from nnirp.stages.profile import run
 
-    summary = run(project_of(context, root), budget_minutes=budget_minutes, device=device, runtime=runtime)
+    summary = run(project_of(context, root), keep_journal=True, budget_minutes=budget_minutes, device=device, runtime=runtime)
     if json:
         emit_json(summary)
     else:
@@ -116,44 +116,6 @@ def encode(context: typer.Context, root: Root = None, json: Json = False) -> Non
             ("dropped", len(manifest["dropped"]))
         ]
         emit_table("dataset", ("what", "value"), rows)
-
-
-def split(
-    context: typer.Context,
-    root: Root = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say how the canonical split was found instead of splitting.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Draw clusters and the index files of every protocol, and audit them."""
-    from nnirp.splits.index import read_index
-
-    project = project_of(context, root)
-    if not explain:
-        from nnirp.stages import cluster as cluster_stage
-        from nnirp.stages import split as split_stage
-
-        cluster_stage.run(project)
-        split_stage.run(project)
-    indices = [read_index(path) for path in sorted((project.data / "splits").glob("*.json"))]
-    if not indices:
-        raise NotPulledError(f"{project.data / 'splits'} has no index file; `dvc pull data/splits` or `nnirp split`")
-    if json:
-        emit_json(
-            {
-                index.protocol: {"folds": len(index.folds), "digest": index.digest, "explanation": index.explanation}
-                for index in indices
-            }
-        )
-    elif explain:
-        for index in indices:
-            typer.echo(f"{index.protocol} ({index.digest[:12]})")
-            for line in index.explanation:
-                typer.echo(f"  {line}")
-    else:
-        rows = [(i.protocol, f.name, len(f.train), len(f.val), len(f.test)) for i in indices for f in i.folds]
-        emit_table("splits", ("protocol", "fold", "train", "val", "test"), rows)
 
 
 def summary_rows(counts: dict) -> tuple[tuple[str, ...], list[tuple]]:

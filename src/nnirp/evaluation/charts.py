@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from nnirp.evaluation.comparison import Comparison
 
@@ -29,7 +30,6 @@ POINTS = 2400
 
 STYLE = {
     "svg.fonttype": "none",
-    "svg.id": None,
     "font.size": 9,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -42,6 +42,7 @@ STYLE = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "legend.frameon": False,
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -49,8 +50,7 @@ STYLE = {
 
 @contextmanager
 def _style() -> Iterator[None]:
-    known = {k: v for k, v in STYLE.items() if k in mpl.rcParams}
-    with mpl.rc_context(known):
+    with mpl.rc_context(STYLE):
         yield
 
 
@@ -66,7 +66,7 @@ def _percent_axis(axis: Axes, which: str = "y") -> None:
     (axis.set_yscale if which == "y" else axis.set_xscale)("log")
     target = axis.yaxis if which == "y" else axis.xaxis
     target.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g} %"))
-    target.set_minor_formatter(FuncFormatter(lambda v, _: ""))
+    target.set_minor_formatter(NullFormatter())
 
 
 def _floor(axis: Axes, floor: float | None, horizontal: bool = True) -> None:
@@ -108,7 +108,7 @@ def heat_map(comparison: Comparison) -> Figure:
                 dark = float(norm(max(values[i, j], low))) > 0.5
                 axis.text(j, i, f"{values[i, j]:.3g}", ha="center", va="center", color="#ffffff" if dark else "#000000")
         bar = figure.colorbar(image, ax=axis, format=FuncFormatter(lambda v, _: f"{v:g}"))
-        bar.ax.yaxis.set_minor_formatter(FuncFormatter(lambda v, _: ""))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.outline.set_visible(False)
         if floor and comparison.metric.endswith("ape_percent"):
             bar.ax.axhline(floor, color="#d55e00", linewidth=3)
@@ -145,12 +145,14 @@ def scatter(comparison: Comparison, protocol: str) -> Figure:
             for i, family in enumerate(families):
                 own = mine[mine["family"].astype(str) == family]
                 style = {"color": PALETTE[i % 8], "marker": MARKERS[(i + i // 8) % 8]}
-                axis.plot(2 ** own["y"], 2 ** own["mean"], linestyle="", markersize=3, mew=0, label=family, **style)
+                axis.plot(2 ** own["y"], 2 ** own["mean"], linestyle="", markersize=4, mew=0, label=family, **style)
             axis.set_xscale("log")
             axis.set_yscale("log")
             axis.set_title(names[k])
-        figure.supxlabel(f"measured {comparison.target}", color=INK)
-        figure.supylabel(f"predicted {comparison.target}", color=INK)
+        for axis in axes[-1]:
+            axis.set_xlabel(f"measured {comparison.target}")
+        for axis in axes[:, 0]:
+            axis.set_ylabel(f"predicted {comparison.target}")
         _legend(figure, axes[0, 0])
         return figure
 
@@ -161,7 +163,7 @@ def family_bars(comparison: Comparison, protocol: str) -> Figure:
     families = sorted(frame["family"].unique())
     series = [s for s in _series(comparison) if s[0] in set(frame["predictor"])]
     with _style():
-        figure, axes = _figure(min(12.0, 2.5 + 0.2 * len(families) * max(2, len(series))), 3.4)
+        figure, axes = _figure(min(12.0, 5.5 + 0.12 * len(families) * max(2, len(series))), 3.4)
         axis = axes[0, 0]
         width = 0.8 / max(1, len(series))
         for k, (name, colour, _) in enumerate(series):
@@ -228,21 +230,30 @@ def _lines(
         return figure
 
 
-def figures(comparison: Comparison) -> dict[str, Figure]:
-    """Every figure of the comparison, by a name fit for a file; the hardest of the ordered protocols is shown in detail."""
-    hardest = next(
-        (p for p in ("family", "subfamily", "cluster") if p in comparison.protocols), comparison.protocols[-1]
-    )
-    made = {"heat-map": heat_map(comparison)}
+def _makers(comparison: Comparison) -> dict[str, Callable[[], Figure]]:
+    """By name, what draws each figure; the hardest of the ordered protocols is shown in detail."""
+    ordered = ("family", "subfamily", "cluster")
+    hardest = next((p for p in ordered if p in comparison.protocols), comparison.protocols[-1])
+    makers: dict[str, Callable[[], Figure]] = {"heat-map": partial(heat_map, comparison)}
     for protocol in dict.fromkeys([p for p in ("random", hardest) if p in comparison.protocols]):
-        made[f"scatter-{protocol}"] = scatter(comparison, protocol)
-    made[f"families-{hardest}"] = family_bars(comparison, hardest)
+        makers[f"scatter-{protocol}"] = partial(scatter, comparison, protocol)
+    makers[f"families-{hardest}"] = partial(family_bars, comparison, hardest)
     if len(comparison.coverage):
-        made["coverage"] = error_against_coverage(comparison)
+        makers["coverage"] = partial(error_against_coverage, comparison)
     if len(comparison.sizes):
         shown = "size" if "size" in comparison.protocols else hardest
-        made[f"size-{shown}"] = error_against_size(comparison, shown)
-    return made
+        makers[f"size-{shown}"] = partial(error_against_size, comparison, shown)
+    return makers
+
+
+def figure_names(comparison: Comparison) -> list[str]:
+    """Names of `figures`, without drawing them."""
+    return list(_makers(comparison))
+
+
+def figures(comparison: Comparison) -> dict[str, Figure]:
+    """Every figure of the comparison, by a name fit for a file."""
+    return {name: make() for name, make in _makers(comparison).items()}
 
 
 def to_svg(figure: Figure, name: str = "chart") -> str:
@@ -259,3 +270,8 @@ def to_svg(figure: Figure, name: str = "chart") -> str:
     text = re.sub(r'id="([A-Za-z][\w-]*)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", text)
     return re.sub(r"[ \t]+\n", "\n", text)
+
+
+def svgs(comparison: Comparison) -> dict[str, str]:
+    """Every figure as SVG, by the name of `figures`."""
+    return {name: to_svg(figure, f"{comparison.target}-{name}") for name, figure in figures(comparison).items()}

@@ -57,6 +57,8 @@ def evaluate(predictions: pd.DataFrame, samples: pd.DataFrame, index: Index) -> 
     table = _checked_columns(predictions, samples, index)
     if table.empty:
         raise InputError("the predictions table has no rows; run `nnirp train` or write one row per test sample")
+    for name in table["fold"].unique():
+        index.fold(name)
     measured = samples.set_index("sample")
     found = [
         _match(group, dict(zip(["predictor", "seed", "target", "fold"], key, strict=True)), measured, index)

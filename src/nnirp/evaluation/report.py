@@ -1,6 +1,6 @@
 """The comparison as a page to read: Markdown for the repository, one self-contained HTML file with inline charts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import jinja2
 import pandas as pd
 
 from nnirp.errors import NnirpError
-from nnirp.evaluation.charts import figures, to_svg
+from nnirp.evaluation.charts import figure_names, svgs
 from nnirp.evaluation.comparison import Comparison, write_tables
 from nnirp.evaluation.leaderboard import markdown_table
 from nnirp.evaluation.metrics import HIGHER_IS_BETTER
@@ -131,7 +131,7 @@ def render_markdown(
             parts.append(f"### {caption[0].upper() + caption[1:]}\n")
             parts.append(markdown_table(frame))
         if charts is not None:
-            parts += [f"![{name}]({charts}/{c.target}-{name}.svg)\n" for name in figures(c)]
+            parts += [f"![{name}]({charts}/{c.target}-{name}.svg)\n" for name in figure_names(c)]
     if notes:
         parts.append("## Provenance\n\n" + "\n".join(f"- {note}" for note in notes) + "\n")
     return "\n".join(parts)
@@ -168,26 +168,29 @@ def render_html(
     title: str = TITLE,
     introduction: str = "",
     notes: Sequence[str] = (),
+    charts: Sequence[Mapping[str, str]] | None = None,
 ) -> str:
     """One self-contained page: inline SVG, no script, nothing loaded; follows the reader's light or dark setting.
 
+    charts: the SVG of each comparison by name, from `charts.svgs`, where it was drawn before.
     Raises NnirpError when the page is larger than 1.5 MB.
     """
     sections = []
-    for c in _as_list(comparison):
-        charts = [
+    drawn = [svgs(c) for c in _as_list(comparison)] if charts is None else charts
+    for i, c in enumerate(_as_list(comparison)):
+        shown = [
             {
-                "svg": to_svg(figure, f"{c.target}-{name}"),
+                "svg": svg,
                 "caption": CAPTIONS.get(name, CAPTIONS.get(name.split("-")[0], "")),
             }
-            for name, figure in figures(c).items()
+            for name, svg in drawn[i].items()
         ]
         # Coverage has no best: too wide an interval covers everything.
         tables = [
             _html_table(k, f, () if "interval" in k else c.predictors, _caption_metric(k, c.metric))
             for k, f in _tables(c)
         ]
-        sections.append({"heading": c.target, "findings": findings(c), "tables": tables, "figures": charts})
+        sections.append({"heading": c.target, "findings": findings(c), "tables": tables, "figures": shown})
     source = (files("nnirp.evaluation") / "templates" / "comparison.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -215,13 +218,14 @@ def write_report(
     (folder / "charts").mkdir(parents=True, exist_ok=True)
     text = {"title": title, "introduction": introduction, "notes": notes}
     page, markdown = folder / "comparison.html", folder / "comparison.md"
-    page.write_text(render_html(comparison, **text), encoding="utf-8")
+    drawn = [svgs(c) for c in _as_list(comparison)]
+    page.write_text(render_html(comparison, charts=drawn, **text), encoding="utf-8")
     markdown.write_text(render_markdown(comparison, charts="charts", **text), encoding="utf-8")
     paths = [markdown, page]
-    for c in _as_list(comparison):
-        for name, figure in figures(c).items():
+    for c, made in zip(_as_list(comparison), drawn, strict=True):
+        for name, svg in made.items():
             path = folder / "charts" / f"{c.target}-{name}.svg"
-            path.write_text(to_svg(figure, f"{c.target}-{name}"), encoding="utf-8")
+            path.write_text(svg, encoding="utf-8")
             paths.append(path)
         paths += write_tables(c, folder / "tables")
     return paths

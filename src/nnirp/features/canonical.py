@@ -5,6 +5,7 @@ Every step works on the parsed lists, never on the file. What a step removes is 
 
 import heapq
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from nnirp.features.costs.movement import VIEWS
 from nnirp.features.graph import ABSENT, CONTROL_FLOW, Graph, Node
 
 # Their results differ between calls although their operands do not.
-_RANDOM = frozenset(["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"])
+_RANDOM = frozenset(
+    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"]
+)
 # Nothing to do when the result has the operand's type and shape.
 _SAME_SHAPE_IS_IDENTITY = frozenset(
     ["Reshape", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Tile", "Pad", "Cast", "CastLike", "Concat", "Split"]
@@ -23,10 +26,20 @@ _FOLDS_BATCH_NORM = frozenset(["Conv", "ConvTranspose", "Gemm"])
 
 def canonicalise(graph: Graph) -> None:
     """Bring a graph whose nodes are in topological order to the canonical form, in place."""
-    drop_constants_and_identities(graph)
+    drop_constants_and_identities(graph, _changes_nothing)
     fold_batch_normalisation(graph)
     unify_reshapes(graph)
-    unify_global_pooling(graph)
+    unify_synonyms(graph)
+    graph.nodes = reachable(graph)
+
+
+def keep_executed(graph: Graph) -> None:
+    """Bring a graph to the form that is executed as written, in place.
+
+    Constants are no operators here either: what is fed by weights alone is computed once, or is a view of a weight. Batch
+    normalisations, identities, casts and every reshape stay.
+    """
+    drop_constants_and_identities(graph, _is_inference_dropout)
     graph.nodes = reachable(graph)
 
 
@@ -53,8 +66,8 @@ def sort_nodes(graph: Graph) -> None:
     graph.in_order = True
 
 
-def drop_constants_and_identities(graph: Graph) -> None:
-    """Nodes fed only by weights or constants become constants; nodes that change nothing are rewired around.
+def drop_constants_and_identities(graph: Graph, is_identity: Callable[[Graph, Node, tuple[int, ...]], bool]) -> None:
+    """Nodes fed only by weights or constants become constants; nodes that `is_identity` names are rewired around.
 
     The result of such a constant counts as a weight of its shape; a view of a weight (a transpose) keeps the weight's storage,
     so that a tied matrix is still one. The shape of a static tensor is a constant.
@@ -81,7 +94,7 @@ def drop_constants_and_identities(graph: Graph) -> None:
             elif inputs and op in VIEWS and op not in ("Expand", "Slice", "Split"):
                 graph.storage[node.outputs[0]] = inputs[0]
             continue
-        if _changes_nothing(graph, node, inputs):
+        if is_identity(graph, node, inputs):
             alias[node.outputs[0]] = inputs[0]
             continue
         kept.append(node if inputs is node.inputs else Node(op, node.attributes, inputs, node.outputs))
@@ -89,13 +102,19 @@ def drop_constants_and_identities(graph: Graph) -> None:
     graph.outputs = [alias.get(t, t) for t in graph.outputs]
 
 
+def _is_inference_dropout(graph: Graph, node: Node, inputs: tuple[int, ...]) -> bool:
+    if node.op != "Dropout":
+        return False
+    training = graph.value(inputs[2]) if len(inputs) > 2 and inputs[2] != ABSENT else None
+    return not (training is not None and training.any())
+
+
 def _changes_nothing(graph: Graph, node: Node, inputs: tuple[int, ...]) -> bool:
     op = node.op
     if op == "Identity":
         return True
     if op == "Dropout":
-        training = graph.value(inputs[2]) if len(inputs) > 2 and inputs[2] != ABSENT else None
-        return not (training is not None and training.any())
+        return _is_inference_dropout(graph, node, inputs)
     if not inputs or inputs[0] == ABSENT:
         return False
     same = graph.tensor_type[inputs[0]] == graph.tensor_type[node.outputs[0]] and graph.is_static(inputs[0])
@@ -197,13 +216,18 @@ def _reads_in_order(graph: Graph, inputs: tuple[int, ...]) -> bool:
     return index is not None and index.size == shape[0] and bool((index.reshape(-1) == np.arange(shape[0])).all())
 
 
-def unify_global_pooling(graph: Graph) -> None:
-    """A mean over all spatial axes of a [N, C, H, W, …] tensor that keeps them is a global average pool."""
+def unify_synonyms(graph: Graph) -> None:
+    """One name for one computation, where exporters or operator-set versions differ.
+
+    A mean over all spatial axes of a [N, C, H, W, …] tensor that keeps them is a global average pool, a sum of two an addition.
+    """
     for i, node in enumerate(graph.nodes):
         if node.op == "ReduceMean":
             shape, out = graph.shape(node.inputs[0]), graph.shape(node.outputs[0])
             if shape and out and len(shape) >= 4 and out == shape[:2] + (1,) * (len(shape) - 2) and max(shape[2:]) > 1:
                 graph.nodes[i] = Node("GlobalAveragePool", 0, node.inputs[:1], node.outputs)
+        elif node.op == "Sum" and len(node.inputs) == 2:
+            graph.nodes[i] = node._replace(op="Add")
 
 
 def reachable(graph: Graph) -> list[Node]:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from nnirp.errors import InputError
-from nnirp.features.canonical import canonical_order, canonicalise, reachable, sort_nodes
+from nnirp.features.canonical import canonical_order, canonicalise, keep_executed, sort_nodes
 from nnirp.features.control_flow import make_call, resolve_control_flow
 from nnirp.features.cost import bytes_read, call_cost, is_parameter
 from nnirp.features.dtypes import EDGE_DTYPES
@@ -66,7 +66,7 @@ def encode(
         model: as `read_onnx` returns it. Shapes are completed only where the file does not have them all.
         batch: size for a symbolic batch dimension, and the batch size in `u`; by default the first input's first dimension.
         form: "canonical" folds constants, identities and batch normalisations, so that a model's exports agree;
-            "executed" keeps every operator of the file but constants.
+            "executed" keeps every operator of the file but those that only compute constants.
 
     Raises:
         InputError: a symbolic input without `batch`, an operator that violates its definition, no operator at all.
@@ -78,7 +78,7 @@ def encode(
         canonicalise(graph)
         graph_nodes = [graph.nodes[i] for i in canonical_order(graph)]
     else:
-        graph.nodes = reachable(graph)
+        keep_executed(graph)
         graph_nodes = graph.nodes
     if not graph_nodes:
         raise InputError("the graph computes nothing from its inputs: expected at least one operator; check the export")
@@ -93,9 +93,12 @@ def _read(model: onnx.ModelProto, batch: int | None):
         shown = "unknown" if shape is None else "[" + ", ".join("?" if d < 0 else str(d) for d in shape) + "]"
         raise InputError(f"input {name!r} has the symbolic shape {shown}: give the batch size with `--batch 1`")
     if not _all_static(graph):
+        _forget_unused_outputs(graph)
+    if not _all_static(graph):
         from nnirp.graphs.shapes import complete_shapes
 
         graph = parse(complete_shapes(model, batch))
+        _forget_unused_outputs(graph)
     if not graph.in_order:
         sort_nodes(graph)
     return graph, resolve_control_flow(graph)
@@ -103,7 +106,17 @@ def _read(model: onnx.ModelProto, batch: int | None):
 
 def _all_static(graph: Graph) -> bool:
     open_types = {i for i, (_, shape) in enumerate(graph.types) if shape is None or min(shape, default=0) < 0}
-    return open_types.isdisjoint(graph.tensor_type)
+    kinds = graph.tensor_type
+    return open_types.isdisjoint(kinds) or open_types.isdisjoint(kinds[t] for t in graph.used_tensors())
+
+
+def _forget_unused_outputs(graph: Graph) -> None:
+    """An optional output that has no type and that nothing reads is not computed."""
+    read = {t for node in graph.nodes for t in node.inputs}.union(graph.outputs, *graph.body_reads())
+    for i, node in enumerate(graph.nodes):
+        if any(t != ABSENT and t not in read and graph.tensor_type[t] == 0 for t in node.outputs[1:]):
+            kept = [t if t in read or graph.tensor_type[t] else ABSENT for t in node.outputs[1:]]
+            graph.nodes[i] = node._replace(outputs=(node.outputs[0], *kept))
 
 
 def _batch_size(graph: Graph, batch: int | None) -> int:

@@ -86,6 +86,20 @@ class Graph:
         shape = self.shape(tensor)
         return shape is not None and min(shape, default=0) >= 0
 
+    def bodies(self) -> list[Body]:
+        """All sub-graphs, those inside others too."""
+        return [v for values in self.attributes for v in values.values() if isinstance(v, Body)]
+
+    def body_reads(self) -> list[set[int]]:
+        return [{t for node in body.nodes for t in node.inputs}.union(body.outputs) for body in self.bodies()]
+
+    def used_tensors(self) -> set[int]:
+        """Tensors that nodes read or write, inside sub-graphs too."""
+        groups = [self.nodes, *(body.nodes for body in self.bodies())]
+        used = {t for nodes in groups for node in nodes for t in (*node.inputs, *node.outputs)}
+        used.discard(ABSENT)
+        return used
+
     def root(self, tensor: int) -> int:
         while (parent := self.storage.get(tensor, tensor)) != tensor:
             tensor = parent

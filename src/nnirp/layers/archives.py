@@ -6,7 +6,6 @@ names, POSIX extended headers) that carry a name longer than 100 characters. Eve
 
 import gzip
 import io
-import os
 import tarfile
 import uuid
 import zlib
@@ -49,7 +48,7 @@ def write_archive(path: Path, members: Iterable[tuple[str, bytes]]) -> None:
                 info = tarfile.TarInfo(name)  # time, owner and group are 0, mode 0644
                 info.size = len(contents[name])
                 archive.addfile(info, io.BytesIO(contents[name]))
-        os.replace(draft, path)
+        draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -124,7 +123,9 @@ def _members(stream: IO[bytes], path: Path, max_member: int, max_total: int) -> 
                     f"{path}: member {name[:80]!r} is not a regular file with a flat name; nothing was extracted, get the file again"
                 )
             if name in seen:
-                raise UnsafeFileError(f"{path}: member {name!r} occurs twice; get the file again with `dvc pull {path}`")
+                raise UnsafeFileError(
+                    f"{path}: member {name!r} occurs twice; get the file again with `dvc pull {path}`"
+                )
             seen.add(name)
             data = _body(stream, info.size, min(max_member, max_total - total), path, repr(name))
             total += info.size
@@ -134,7 +135,9 @@ def _members(stream: IO[bytes], path: Path, max_member: int, max_total: int) -> 
 
 def _body(stream: IO[bytes], size: int, limit: int, path: Path, what: str) -> bytes:
     if not 0 <= size <= limit:
-        raise UnsafeFileError(f"{path}: {what} declares {size} bytes, at most {limit} are accepted here; get the file again")
+        raise UnsafeFileError(
+            f"{path}: {what} declares {size} bytes, at most {limit} are accepted here; get the file again"
+        )
     data = _exactly(stream, size)
     _exactly(stream, -size % BLOCK)
     return data
@@ -153,7 +156,9 @@ def _long_name(kind: bytes, body: bytes, path: Path) -> str | None:
         if key == b"path":
             name = value.decode("utf-8")
         elif key == b"size" or key.startswith(b"GNU.sparse"):
-            raise UnsafeFileError(f"{path}: an extended header sets {key.decode()}; only names are accepted, repack the archive")
+            raise UnsafeFileError(
+                f"{path}: an extended header sets {key.decode()}; only names are accepted, repack the archive"
+            )
         position += int(length)
     return name
 
@@ -171,7 +176,9 @@ def _drain(stream: IO[bytes], path: Path) -> None:
     while chunk := stream.read(BLOCK << 6):
         read += len(chunk)
         if read > MAX_TRAILER_BYTES or chunk.strip(b"\0"):
-            raise UnsafeFileError(f"{path}: data after the end of the archive; get the file again with `dvc pull {path}`")
+            raise UnsafeFileError(
+                f"{path}: data after the end of the archive; get the file again with `dvc pull {path}`"
+            )
 
 
 def _line(error: Exception) -> str:

@@ -35,7 +35,9 @@ def decompress(data: bytes, max_bytes: int = 256 << 20) -> bytes:
     except (zstandard.ZstdError, MemoryError) as error:
         raise InputError(f"the content ({' '.join(str(error).split())}) {_COMPLAINT}") from None
     if len(content) > max_bytes:
-        raise UnsafeFileError(f"the content decompresses to more than {max_bytes} bytes; get the file again from its source")
+        raise UnsafeFileError(
+            f"the content decompresses to more than {max_bytes} bytes; get the file again from its source"
+        )
     return content
 
 

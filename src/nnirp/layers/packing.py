@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from torch_geometric.data import Data
 
 from nnirp.errors import InputError, NotPulledError
 from nnirp.layers.archives import iter_archive
-from nnirp.layers.manifests import sample_table, read_dataset_manifest, read_memory
+from nnirp.layers.manifests import read_dataset_manifest, read_memory, sample_table
 from nnirp.layers.samples import load_sample
 from nnirp.layers.store import SCHEMA, GraphStore, StoreWriter, log_memory
 
@@ -34,9 +33,10 @@ def pack(root: Path, *, cache: bool = True) -> GraphStore:
 
     Raises:
         NotPulledError: the features are absent.
-        InputError: a sample is broken, or two have different targets.
+        InputError: a sample is broken, two have different targets, or they were encoded with another vocabulary.
     """
     root = Path(root)
+    check_vocabulary(root)
     folder = root / CACHE / source_digest(root)
     if (folder / "store.json").is_file():
         return GraphStore.open(folder)
@@ -56,9 +56,7 @@ def pack(root: Path, *, cache: bool = True) -> GraphStore:
             names.append(name)
             configurations.append(configuration)
             batches.append(float(data.u[0, 4]))
-        writer_rows = read_memory(root, names)
-        for kind in ("memory",):
-            writer.append(kind, log_memory(writer_rows, len(names)))
+        writer.append("memory", log_memory(read_memory(root, names), len(names)))
         writer.finish(sample_table(root, names, configurations, np.array(batches)))
     _forget(folder)
     return GraphStore.open(folder)
@@ -73,8 +71,14 @@ def iter_samples(root: Path) -> Iterator[tuple[int, str, Data]]:
     for path in feature_archives(root):
         for member, content in iter_archive(path):
             if not member.endswith(SUFFIX):
-                raise InputError(f"{path}: member {member!r} is not a {SUFFIX} file; encode the layer again with `dvc repro encode`")
-            yield int(path.name.split(".")[0]), member.removesuffix(SUFFIX), load_sample(content, where=f"{path}: {member}")
+                raise InputError(
+                    f"{path}: member {member!r} is not a {SUFFIX} file; encode the layer again with `dvc repro encode`"
+                )
+            yield (
+                int(path.name.split(".")[0]),
+                member.removesuffix(SUFFIX),
+                load_sample(content, where=f"{path}: {member}"),
+            )
 
 
 def feature_archives(root: Path) -> list[Path]:
@@ -84,6 +88,18 @@ def feature_archives(root: Path) -> list[Path]:
     if not paths:
         raise NotPulledError(f"{folder} holds no archive; run `dvc pull {folder}` or `dvc repro encode`")
     return sorted(paths, key=lambda p: int(p.name.split(".")[0]))
+
+
+def check_vocabulary(root: Path) -> None:
+    """Refuse features whose operator numbers mean something else here.
+
+    Raises:
+        InputError: `manifests/dataset.json` names another vocabulary.
+    """
+    if (manifest := read_dataset_manifest(root)) is not None:
+        from nnirp.features.vocabulary import load_vocabulary
+
+        load_vocabulary().require(manifest.vocabulary.digest, f"{Path(root) / 'manifests' / 'dataset.json'}")
 
 
 def source_digest(root: Path) -> str:

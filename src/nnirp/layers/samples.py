@@ -43,7 +43,9 @@ def dump_sample(data: Data, level: int = 19) -> bytes:
         InputError: a field is missing or has another shape than the contract's.
     """
     clean = check_sample(data, "the graph to write")
-    fresh = Data(**{name: clean[name].clone(memory_format=torch.contiguous_format) for name in _FIELDS if name in clean})
+    fresh = Data(
+        **{name: clean[name].clone(memory_format=torch.contiguous_format) for name in _FIELDS if name in clean}
+    )
     buffer = io.BytesIO()
     torch.save(fresh, buffer)
     return frames.compress(buffer.getvalue(), level)
@@ -115,11 +117,13 @@ def check_sample(data: object, where: str) -> Data:
         if not fits or (name == "y" and not sizes["T"]) or sizes.get("N") == 0:
             expected = ", ".join(f"{size}={sizes[size]}" if size in sizes else str(size) for size in shape)
             raise InputError(f"{where}: `{name}` has shape {list(value.shape)}, expected [{expected}]; encode it again")
-    fresh = Data(**{
-        name: value.to(torch.float32 if _FIELDS[name][0] == "float" else torch.int64)
-        for name, value in values.items()
-        if value is not None
-    })
+    fresh = Data(
+        **{
+            name: value.to(torch.float32 if _FIELDS[name][0] == "float" else torch.int64)
+            for name, value in values.items()
+            if value is not None
+        }
+    )
     _check_values(fresh, where)
     return fresh
 
@@ -128,7 +132,7 @@ def _check_values(data: Data, where: str) -> None:
     ranges = (("edge_index", data.x.shape[0]), ("op_type_id", OPERATOR_LIMIT))
     for name, limit in ranges:
         value = data[name]
-        if value.numel() and not (0 <= int(value.min()) and int(value.max()) < limit):
+        if value.numel() and not (int(value.min()) >= 0 and int(value.max()) < limit):
             raise InputError(
                 f"{where}: `{name}` has values {int(value.min())}..{int(value.max())}, expected 0..{limit - 1}; encode it again"
             )
@@ -158,7 +162,9 @@ def _check_pickle(content: bytes, where: str) -> None:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{where} is not a file of torch.save ({_line(error)}); get it again with `dvc pull`") from None
+        raise InputError(
+            f"{where} is not a file of torch.save ({_line(error)}); get it again with `dvc pull`"
+        ) from None
 
 
 def _globals(pickle: bytes) -> list[str]:

@@ -23,7 +23,9 @@ def load(name: str) -> "Runtime":
         InputError: there is no such runtime.
     """
     if name not in NAMES:
-        raise InputError(f"runtime {name!r} is not known; expected one of {', '.join(NAMES)}; `nnirp doctor` lists them")
+        raise InputError(
+            f"runtime {name!r} is not known; expected one of {', '.join(NAMES)}; `nnirp doctor` lists them"
+        )
     return import_module(f"{__name__}.{name}").RUNTIME
 
 
@@ -37,7 +39,9 @@ def require(name: str, device: str) -> "Runtime":
     runtime = load(name)
     kind = device.split(":")[0]
     if kind not in runtime.devices:
-        raise InputError(f"runtime {name} runs on {' and '.join(runtime.devices)}, not on {kind}; choose another runtime")
+        raise InputError(
+            f"runtime {name} runs on {' and '.join(runtime.devices)}, not on {kind}; choose another runtime"
+        )
     able, reason = runtime.available()
     if not able:
         raise MissingDependencyError(f"runtime {name}: {reason}")

@@ -30,7 +30,9 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     with stopwatch() as elapsed_ms:
         model = onnx_with_weights(module, inputs)
-        session = onnxruntime.InferenceSession(model if isinstance(model, bytes) else os.fspath(model), options, [provider])
+        session = onnxruntime.InferenceSession(
+            model if isinstance(model, bytes) else os.fspath(model), options, [provider]
+        )
         compile_ms = elapsed_ms()
     wanted = {entry.name for entry in session.get_inputs()}
     binding = session.io_binding()

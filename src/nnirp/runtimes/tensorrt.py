@@ -26,7 +26,9 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
         parser = trt.OnnxParser(network, logger)
         parsed = parser.parse_from_file(str(model)) if isinstance(model, Path) else parser.parse(model)
         if not parsed:
-            raise NnirpError(f"TensorRT does not parse this model: {parser.get_error(0)}; measure it with another runtime")
+            raise NnirpError(
+                f"TensorRT does not parse this model: {parser.get_error(0)}; measure it with another runtime"
+            )
         config = builder.create_builder_config()
         config.clear_flag(trt.BuilderFlag.TF32)
         plan = builder.build_serialized_network(network, config)

@@ -127,6 +127,16 @@ def family(data: SplitInput, seed: int) -> Drawn:
     return Drawn(folds, tuple(lines))
 
 
+def _cuts(work: np.ndarray) -> tuple[float, float]:
+    """Largest work of training and of validation: quantiles, moved down until each part has a value, where there are three."""
+    values = np.unique(work)
+    last = len(values) - 1
+    low, high = np.searchsorted(values, np.quantile(work, [1 - 2 * HELD_OUT, 1 - HELD_OUT], method="lower"))
+    high = max(0, min(int(high), last - 1))
+    low = max(0, min(int(low), high - 1))
+    return float(values[low]), float(values[high])
+
+
 def size(data: SplitInput, seed: int) -> Drawn:
     """Train below the 60th percentile of a family's FLOPs, validate up to the 80th, test above; equals stay together.
 
@@ -137,7 +147,7 @@ def size(data: SplitInput, seed: int) -> Drawn:
     unit = unit_names(_column(data, "sample"), data.hashes.exact)
     for name in sorted(set(families)):
         inside = families == name
-        low, high = np.quantile(data.work[inside], [1 - 2 * HELD_OUT, 1 - HELD_OUT], method="lower")
+        low, high = _cuts(data.work[inside])
         part[inside & (data.work > low)] = "val"
         part[inside & (data.work > high)] = "test"
         lines.append(f"family {name}: trained to 2^{low:.2f} FLOPs, tested above 2^{high:.2f}")

@@ -8,4 +8,4 @@ def run(project: Project) -> None:
     """Write `manifests/catalog.json`."""
     catalog = load_catalog(project.parameters.catalog.selection)
     with publishing(project.manifests / "catalog.json", work=project.work) as (draft,):
-        catalog.to_json(draft)
+        draft.write_text(catalog.to_json(), encoding="utf-8")

@@ -6,7 +6,7 @@ import os
 from nnirp.catalog import Catalog
 from nnirp.features.bigrams import archive_bigrams
 from nnirp.project import Project, publishing
-from nnirp.splits.clusters import compute_clusters
+from nnirp.splits.clusters import compute_clusters, model_type_case_ids
 
 
 def run(project: Project) -> None:
@@ -23,7 +23,7 @@ def run(project: Project) -> None:
         {c.sub_family: c.family for c in catalog.configurations},
         threshold=project.parameters.cluster.similarity,
     )
-    contents = (clusters, catalog.model_type_case_ids())
+    contents = (clusters, model_type_case_ids(catalog))
     targets = (project.manifests / "clusters.json", project.manifests / "hf_model_type_case_ids.json")
     with publishing(*targets, work=project.work) as drafts:
         for draft, content in zip(drafts, contents, strict=True):

@@ -6,11 +6,78 @@ A zero is a statement here, never a missing formula: `DATA_MOVEMENT` lists every
 from nnirp.features.costs.registry import Call, flops
 
 DATA_MOVEMENT = frozenset(
-    ["Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout", "Cast", "CastLike", "BitCast", "Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Expand", "Tile", "Pad", "DepthToSpace", "SpaceToDepth", "Shape", "Size", "Constant", "ConstantOfShape", "Range", "EyeLike", "Trilu", "NonZero", "Compress", "OneHot", "ReverseSequence", "CenterCropPad", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence", "ConcatFromSequence", "MaxUnpool", "TensorScatter", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "StringNormalizer", "TfIdfVectorizer", "LabelEncoder", "ArrayFeatureExtractor", "FeatureVectorizer", "ZipMap", "CastMap", "QLinearConcat", "Col2Im"]
+    [
+        "Reshape",
+        "Transpose",
+        "Squeeze",
+        "Unsqueeze",
+        "Flatten",
+        "Identity",
+        "Dropout",
+        "Cast",
+        "CastLike",
+        "BitCast",
+        "Concat",
+        "Split",
+        "Slice",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Expand",
+        "Tile",
+        "Pad",
+        "DepthToSpace",
+        "SpaceToDepth",
+        "Shape",
+        "Size",
+        "Constant",
+        "ConstantOfShape",
+        "Range",
+        "EyeLike",
+        "Trilu",
+        "NonZero",
+        "Compress",
+        "OneHot",
+        "ReverseSequence",
+        "CenterCropPad",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceErase",
+        "SequenceInsert",
+        "SequenceLength",
+        "SplitToSequence",
+        "ConcatFromSequence",
+        "MaxUnpool",
+        "TensorScatter",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Multinomial",
+        "HannWindow",
+        "HammingWindow",
+        "BlackmanWindow",
+        "MelWeightMatrix",
+        "StringNormalizer",
+        "TfIdfVectorizer",
+        "LabelEncoder",
+        "ArrayFeatureExtractor",
+        "FeatureVectorizer",
+        "ZipMap",
+        "CastMap",
+        "QLinearConcat",
+        "Col2Im",
+    ]
 )
 
 # Operators whose result shares its first operand's memory when PyTorch executes them.
-VIEWS = frozenset(["Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout", "Slice", "Split", "Expand"])
+VIEWS = frozenset(
+    ["Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout", "Slice", "Split", "Expand"]
+)
 
 # Operators that read only as many elements of the first operand as they write: a table look-up does not read the table.
 READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slice"])

@@ -1,0 +1,1 @@
+"""How each architecture is built: one file of small registered functions per family."""

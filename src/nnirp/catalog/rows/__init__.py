@@ -1,0 +1,1 @@
+"""Which source configurations exist: one file of rows per family. Ids are never changed and never reused."""

@@ -1,0 +1,1 @@
+"""From a model to a topology-only ONNX graph: export, reading, shape completion, real weights put back in by name."""

@@ -1,0 +1,100 @@
+"""Reading ONNX files that anybody made: never their external data, and never a file that reaches out of its folder."""
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from nnirp.errors import InputError, NotPulledError, UnsafeFileError
+
+MAX_BYTES = 2**31 - 1
+"""Protobuf's own limit; a larger model keeps its weights in external files."""
+
+
+def read_onnx(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> onnx.ModelProto:
+    """Read a model's graph; external weights are not loaded and need not exist.
+
+    Args:
+        source: a path, or the content of a file.
+        max_bytes: refuse larger files before reading them.
+
+    Raises:
+        NotPulledError: the file is absent.
+        UnsafeFileError: external data is named outside the file's folder.
+        InputError: the content is no ONNX model, is too large, or its graph has a cycle.
+    """
+    where = "the content" if isinstance(source, bytes) else str(source)
+    content = source if isinstance(source, bytes) else _content(Path(source), max_bytes)
+    if not content:
+        raise InputError(f"{where} is empty; expected an ONNX model, for example from torch.onnx.export")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except DecodeError:
+        raise InputError(f"{where} is not an ONNX model (no protobuf); expected a file such as torch.onnx.export writes") from None
+    if not model.HasField("graph") or not (model.graph.node or model.graph.output) or not model.opset_import:
+        raise InputError(f"{where} is not an ONNX model (no graph, or no operator set); expected a file such as torch.onnx.export writes")
+    _refuse_outside_data(model, where)
+    _refuse_cycles(model.graph, where)
+    return model
+
+
+def _content(path: Path, max_bytes: int) -> bytes:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected an ONNX file inside it")
+    try:
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise InputError(f"{path} has {size / 2**30:.1f} GiB, more than a protobuf can have; save it with external data")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NotPulledError(f"{path} does not exist; name an ONNX file, or `dvc pull {path}`") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _refuse_outside_data(model: onnx.ModelProto, where: str) -> None:
+    for tensor in _tensors(model.graph):
+        for entry in tensor.external_data:
+            if entry.key != "location":
+                continue
+            windows, posix = PureWindowsPath(entry.value), PurePosixPath(entry.value)
+            if posix.is_absolute() or windows.is_absolute() or windows.drive or ".." in posix.parts or ".." in windows.parts:
+                raise UnsafeFileError(f"{where} names external data outside its folder ({entry.value!r}); save it with data beside the file")
+
+
+def _tensors(graph: onnx.GraphProto):
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+            if attribute.HasField("g"):
+                yield from _tensors(attribute.g)
+            for inner in attribute.graphs:
+                yield from _tensors(inner)
+
+
+def _refuse_cycles(graph: onnx.GraphProto, where: str) -> None:
+    """Kahn's algorithm; a graph in order, which nearly all are, is seen to be so in one pass."""
+    made_by = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
+    needs = [{made_by[name] for name in node.input if name in made_by} for node in graph.node]
+    if all(not inputs or max(inputs) < number for number, inputs in enumerate(needs)):
+        return
+    users: dict[int, list[int]] = {}
+    for number, inputs in enumerate(needs):
+        for producer in inputs:
+            users.setdefault(producer, []).append(number)
+    left = [len(inputs) for inputs in needs]
+    ready = [number for number, count in enumerate(left) if count == 0]
+    done = 0
+    while ready:
+        done += 1
+        for user in users.get(ready.pop(), ()):
+            left[user] -= 1
+            if left[user] == 0:
+                ready.append(user)
+    if done < len(needs):
+        node = graph.node[next(number for number, count in enumerate(left) if count)]
+        raise InputError(f"{where} has a cycle through node {node.name or node.op_type!r}; an ONNX graph must be acyclic, check the exporter")

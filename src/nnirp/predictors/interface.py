@@ -1,0 +1,172 @@
+"""What every predictor is: fit on graphs, predict log2 of each target with a 90 % interval, save and load without pickles."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from nnirp.errors import InputError, NotPulledError
+from nnirp.layers.store import GraphSet
+from nnirp.predictors.conformal import Calibration, calibrate
+
+FORMAT = 1
+CONFIG, WEIGHTS = "predictor.json", "weights.safetensors"
+Log = Callable[[str, float, int], None]
+
+
+def no_log(name: str, value: float, step: int) -> None:
+    """A log that keeps nothing."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """`mean`, `low` and `high`: float64 [n, T] in log2 of the target's unit; NaN where a target is not predicted.
+
+    `low` and `high` are ±inf where there was no validation row to learn a width from.
+    """
+
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """For predictors without any."""
+
+
+class Predictor(ABC):
+    """Base of all predictors. A subclass names itself and implements `_fit`, `_mean` and its state.
+
+    Attributes:
+        name: how the registry and the tables call it.
+        targets: what it was fitted for, in the order of the columns of its predictions.
+        settings: a frozen dataclass of the subclass's `Settings`.
+        calibrations: the width of the interval, one a target.
+    """
+
+    name: ClassVar[str]
+    Settings: ClassVar[type] = NoSettings
+
+    def __init__(self, **settings: Any) -> None:
+        known = [f.name for f in fields(self.Settings)]
+        unknown = sorted(set(settings) - set(known))
+        if unknown:
+            expected = f"expected among: {', '.join(known)}" if known else "it has none"
+            raise InputError(f"predictor {self.name} has no setting {unknown[0]!r}; {expected}")
+        self.settings = self.Settings(**settings)
+        self.targets: tuple[str, ...] = ()
+        self.calibrations: tuple[Calibration, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.settings}, targets={self.targets})"
+
+    def fit(
+        self, train: GraphSet, val: GraphSet, *, seed: int = 0, log: Log = no_log, checkpoints: Path | None = None
+    ) -> None:
+        """Learn from `train`; choose epochs and the width of the interval on `val`, which may be empty.
+
+        Args:
+            train, val: graphs with log2 targets, NaN where one is missing.
+            seed: the same seed, data and machine give the same predictor.
+            log: receives (curve, value, step) while it learns.
+            checkpoints: a folder where a network keeps its progress; a fit that finds one there goes on from it.
+
+        Raises:
+            InputError: no training graph has a label of any target.
+        """
+        if not np.isfinite(train.y).any():
+            raise InputError(f"predictor {self.name}: none of {len(train)} training graphs has a label; `dvc repro encode`")
+        self.targets = train.targets
+        self._fit(train, val, seed=seed, log=log, checkpoints=checkpoints)
+        mean, spread = self._mean(val) if len(val) else (np.empty((0, len(self.targets))), None)
+        self.calibrations = tuple(
+            calibrate(val.y[:, t] - mean[:, t], None if spread is None else spread[:, t]) for t in range(len(self.targets))
+        )
+
+    def predict(self, graphs: GraphSet) -> Prediction:
+        """Mean and 90 % interval of every target, in the order of `self.targets`."""
+        if not self.targets:
+            raise InputError(f"predictor {self.name} is not trained; call `fit` or `load` first")
+        mean, spread = self._mean(graphs)
+        width = np.stack(
+            [c.half_width(len(graphs), None if spread is None else spread[:, t]) for t, c in enumerate(self.calibrations)],
+            axis=1,
+        )
+        return Prediction(mean, mean - width, mean + width)
+
+    def save(self, folder: Path) -> None:
+        """Write `predictor.json` and, where there are any, `weights.safetensors` and the files of `_save_extra`."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays, details = self._state()
+        content = {
+            "format": FORMAT,
+            "predictor": self.name,
+            "targets": list(self.targets),
+            "settings": asdict(self.settings),
+            "intervals": [asdict(c) for c in self.calibrations],
+            "details": details,
+        }
+        if arrays:
+            save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / WEIGHTS)
+        self._save_extra(folder)
+        (folder / CONFIG).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """The predictor that `save` wrote into this folder.
+
+        Raises:
+            NotPulledError: a file is absent.
+            InputError: a file is not what this predictor writes.
+        """
+        folder = Path(folder)
+        try:
+            content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+            if (content["format"], content["predictor"]) != (FORMAT, cls.name):
+                raise InputError(f"{folder} holds {content['predictor']} in format {content['format']}, expected {cls.name} in {FORMAT}")
+            settings = {k: tuple(v) if isinstance(v, list) else v for k, v in content["settings"].items()}
+            predictor = cls(**settings)
+            predictor.targets = tuple(content["targets"])
+            predictor.calibrations = tuple(Calibration(**c) for c in content["intervals"])
+            weights = folder / WEIGHTS
+            predictor._restore(load_file(weights) if weights.exists() else {}, content["details"])
+            predictor._load_extra(folder)
+        except FileNotFoundError as error:
+            raise NotPulledError(f"{error.filename} is absent; `dvc pull {folder}`") from None
+        except (ValueError, KeyError, TypeError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"{folder} is not a trained {cls.name} ({reason}); `dvc repro train`") from None
+        return predictor
+
+    @abstractmethod
+    def parameter_count(self) -> int:
+        """Learned numbers, for the cost column."""
+
+    @abstractmethod
+    def _fit(self, train: GraphSet, val: GraphSet, *, seed: int, log: Log, checkpoints: Path | None) -> None:
+        """Learn; the interval is not its business."""
+
+    @abstractmethod
+    def _mean(self, graphs: GraphSet) -> tuple[np.ndarray, np.ndarray | None]:
+        """float64 [n, T] in log2, and a spread [n, T] in log2 where the predictor has an own estimate of its error."""
+
+    def _state(self) -> tuple[Mapping[str, np.ndarray], dict]:
+        """Arrays for safetensors and details for JSON."""
+        return {}, {}
+
+    @abstractmethod
+    def _restore(self, arrays: Mapping[str, np.ndarray], details: dict) -> None:
+        """The reverse of `_state`."""
+
+    def _save_extra(self, folder: Path) -> None:
+        """Files in another library's text format."""
+
+    def _load_extra(self, folder: Path) -> None:
+        """The reverse of `_save_extra`."""

@@ -1,0 +1,120 @@
+"""Resident memory of a model: weights, inputs, activations and workspace, told apart from the rest of the process.
+
+`Peak RAM (MB)` is the model part plus the run part.
+The model part is the anonymous resident memory after building and preparing minus before, inputs left out.
+The run part is the high-water mark of resident memory during one inference minus what was resident before the inputs
+existed, so it holds inputs, activations, outputs and workspace.
+Pages of shared libraries that happen to be touched for the first time are left out, because they depend on what ran
+before in the process and not on the model. Free pages of the allocator are given back before each reading, so a label
+does not depend on the samples that were measured before it.
+"""
+
+import ctypes
+import gc
+from dataclasses import dataclass
+from pathlib import Path
+
+from nnirp.profiling.monitors import MIB, Unavailable
+
+STATUS, CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_KIB_FIELDS = ("VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem", "VmData")
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Resident memory of a process, bytes."""
+
+    peak: int
+    total: int
+    anonymous: int
+    files: int
+    shared: int
+    data: int
+
+    @property
+    def private_peak(self) -> int:
+        """The high-water mark without file pages, which are the same before and after once the model has run."""
+        return self.peak - self.files
+
+
+def parse_status(text: str) -> Resident:
+    """Read the memory fields of `/proc/<pid>/status`.
+
+    Raises:
+        Unavailable: the kernel does not list them.
+    """
+    entries = {key: value for key, _, value in (line.partition(":") for line in text.splitlines())}
+    missing = [name for name in _KIB_FIELDS if name not in entries]
+    if missing:
+        raise Unavailable(f"/proc/self/status has no {missing[0]}")
+    return Resident(*(int(entries[name].split()[0]) * 1024 for name in _KIB_FIELDS))
+
+
+def resident(status: Path = STATUS) -> Resident:
+    """Resident memory of this process now."""
+    try:
+        return parse_status(status.read_text(encoding="ascii"))
+    except OSError as error:
+        raise Unavailable(f"{status} cannot be read: {error.strerror}") from None
+
+
+def settle(libc: ctypes.CDLL | None = None) -> None:
+    """Collect garbage and give the allocator's free pages back to the kernel (glibc's `malloc_trim`)."""
+    gc.collect()
+    try:
+        (libc or ctypes.CDLL(None)).malloc_trim(0)
+    except (OSError, AttributeError):
+        return
+
+
+def saturate_mmap_threshold() -> None:
+    """Bring glibc's sliding threshold between heap and mmap to its ceiling (32 MiB), where a long-running process has it.
+
+    The threshold rises to the size of every mapped block that is freed (mallopt(3), M_MMAP_THRESHOLD); left alone,
+    times and peaks would depend on which samples the process has measured before.
+    """
+    try:
+        libc = ctypes.CDLL(None)
+        libc.malloc.restype = ctypes.c_void_p
+        libc.malloc.argtypes = [ctypes.c_size_t]
+        libc.free.argtypes = [ctypes.c_void_p]
+        for size in (1 << 20, 8 << 20, (32 << 20) - 8192):
+            libc.free(libc.malloc(size))
+    except (OSError, AttributeError):
+        return
+
+
+def reset_peak(clear_refs: Path = CLEAR_REFS) -> None:
+    """Set the high-water mark to what is resident now; `ru_maxrss` never does so.
+
+    Raises:
+        Unavailable: the kernel does not let this process write `clear_refs`.
+    """
+    try:
+        clear_refs.write_text("5", encoding="ascii")
+    except OSError as error:
+        raise Unavailable(f"the high-water mark cannot be reset: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class MemoryParts:
+    """Peak memory of one inference, bytes."""
+
+    model: int
+    inputs: int
+    run_peaks: tuple[int, ...]
+    process_peak: int
+
+    def megabytes(self) -> dict[str, float]:
+        """For the record: process total, model part and workspace (activations, outputs and scratch) apart."""
+        run = max(self.run_peaks)
+        return {
+            "process_peak": self.process_peak / MIB,
+            "model": self.model / MIB,
+            "inputs": self.inputs / MIB,
+            "workspace": max(0, run - self.inputs) / MIB,
+        }
+
+    def totals(self) -> list[float]:
+        """Model part plus run part of each pass, MB."""
+        return [(self.model + peak) / MIB for peak in self.run_peaks]

@@ -1,0 +1,62 @@
+"""In which order a campaign measures, and which samples it measures twice."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nnirp.profiling.journal import MAIN, RETEST
+from nnirp.profiling.settings import ProfileSettings
+
+
+@dataclass(frozen=True)
+class Task:
+    """One sample to be measured, for the layer (`records`) or for the noise floor (`retest`)."""
+
+    kind: str
+    configuration: Any
+    sample: Any
+
+
+def schedule(configurations: Sequence[Any], settings: ProfileSettings) -> list[Task]:
+    """All tasks of a campaign in order.
+
+    Configurations are shuffled, so that slow drift of the machine is not mistaken for a property of a family and a
+    campaign that stops early has seen all of them alike. A retested sample of the first half is measured again after
+    everything else, one of the second half before everything else: half a campaign lies between any two measurements.
+    """
+    order = list(configurations)
+    random.Random(settings.seed).shuffle(order)
+    main = [Task(MAIN, c, s) for c in order for s in c.samples]
+    chosen = retested(configurations, settings)
+    twice = [(position, task) for position, task in enumerate(main) if task.sample.name in chosen]
+    early = [Task(RETEST, t.configuration, t.sample) for position, t in twice if position >= len(main) / 2]
+    late = [Task(RETEST, t.configuration, t.sample) for position, t in twice if position < len(main) / 2]
+    return [*early, *main, *late]
+
+
+def retested(configurations: Sequence[Any], settings: ProfileSettings) -> set[str]:
+    """Names of the samples measured twice: a random share of each family, at least one of it."""
+    by_family: dict[str, list[str]] = defaultdict(list)
+    for configuration in configurations:
+        by_family[configuration.family] += [sample.name for sample in configuration.samples]
+    chosen: set[str] = set()
+    if settings.retest_fraction:
+        for family, names in sorted(by_family.items()):
+            count = min(len(names), max(1, round(settings.retest_fraction * len(names))))
+            chosen.update(random.Random(f"{settings.seed}-{family}").sample(sorted(names), count))
+    return chosen
+
+
+def runs(tasks: Sequence[Task], isolation: str) -> Iterator[list[Task]]:
+    """Consecutive tasks that share a process: those of one kind and configuration, or each alone."""
+    held: list[Task] = []
+    for task in tasks:
+        same = held and held[0].configuration.id == task.configuration.id and held[0].kind == task.kind
+        if held and (isolation == "sample" or not same):
+            yield held
+            held = []
+        held.append(task)
+    if held:
+        yield held

@@ -1,0 +1,130 @@
+"""Settings of a measuring campaign, refused at once where they make no sense."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from nnirp.errors import InputError
+
+# What may differ between two sittings of one campaign without changing what is measured.
+_NOT_MEANING = ("timeout_s", "memory_limit_gib", "retest_fraction", "start_timeout_s", "max_attempts")
+
+
+@dataclass(frozen=True)
+class ProfileSettings:
+    """How every sample of a campaign is measured.
+
+    Attributes:
+        device: `cpu`, `cuda` or `cuda:N`.
+        runtime: one of `nnirp.runtimes.names()`.
+        threads: of one inference on the processor.
+        cpu: the first core the worker is pinned to; `auto` is the last `threads` cores, `none` pins nothing.
+        min_repeats: timed calls at least.
+        max_repeats: timed calls at most.
+        target_relative_half_width: repeats end when the median's confidence interval is this narrow, relative to it.
+        confidence: of that interval.
+        time_budget_s: timed seconds a sample, once `min_repeats` are done.
+        warm_up_share: seconds of warm-up at most, as a share of the time budget; one call in any case.
+        timeout_s: seconds until a sample is given up, building and compiling included.
+        start_timeout_s: seconds until a worker has imported what it needs.
+        memory_limit_gib: resident memory of the worker at most.
+        retest_fraction: share of each family's samples that is measured twice, far apart in time.
+        calibrate: time a fixed kernel between samples.
+        drift_threshold: relative change of the calibration kernel that makes a moment a bad one.
+        contention_threshold: share of the worker's cores taken by others that makes a moment a bad one.
+        max_attempts: measurements of a sample whose moment was bad.
+        sustained_s: seconds of the energy and utilisation pass, run where there is something to read.
+        isolation: a fresh process a `configuration` or a `sample`.
+        check_outputs: compare another runtime's outputs with eager's.
+        force_precision: measure bfloat16 on devices without bfloat16 instructions too.
+        seed: of the order of configurations and of the retested samples.
+        build: import string of `build(configuration, sample, device)`, which returns `.module` and `.inputs`.
+    """
+
+    device: str = "cpu"
+    runtime: str = "eager"
+    threads: int = 1
+    cpu: str | int = "auto"
+    min_repeats: int = 5
+    max_repeats: int = 200
+    target_relative_half_width: float = 0.01
+    confidence: float = 0.95
+    time_budget_s: float = 2.0
+    warm_up_share: float = 0.2
+    timeout_s: float = 120.0
+    start_timeout_s: float = 300.0
+    memory_limit_gib: float = 12.0
+    retest_fraction: float = 0.05
+    calibrate: bool = True
+    drift_threshold: float = 0.15
+    contention_threshold: float = 0.05
+    max_attempts: int = 2
+    sustained_s: float = 1.0
+    isolation: str = "configuration"
+    check_outputs: bool = True
+    force_precision: bool = False
+    seed: int = 0
+    build: str = "nnirp.catalog:build"
+
+    def __post_init__(self) -> None:
+        def refuse(name: str, expected: str) -> None:
+            raise InputError(
+                f"profile.{name} is {getattr(self, name)!r}; expected {expected}; correct it and run again"
+            )
+
+        if not re.fullmatch(r"cpu|cuda(:\d+)?", str(self.device)):
+            refuse("device", "cpu, cuda or cuda:N")
+        for name in ("threads", "min_repeats", "max_repeats", "max_attempts"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                refuse(name, "an integer of at least 1")
+        if self.max_repeats < self.min_repeats:
+            refuse("max_repeats", f"at least min_repeats ({self.min_repeats})")
+        for name in ("time_budget_s", "timeout_s", "start_timeout_s", "memory_limit_gib", "target_relative_half_width"):
+            if not (_is_number(getattr(self, name)) and getattr(self, name) > 0):
+                refuse(name, "a positive number")
+        for name in ("retest_fraction", "warm_up_share"):
+            if not (_is_number(getattr(self, name)) and 0 <= getattr(self, name) <= 1):
+                refuse(name, "a share between 0 and 1")
+        for name in ("drift_threshold", "contention_threshold", "sustained_s"):
+            if not (_is_number(getattr(self, name)) and getattr(self, name) >= 0):
+                refuse(name, "a number of at least 0")
+        if not 0.5 <= self.confidence < 1:
+            refuse("confidence", "a level between 0.5 and 1")
+        if self.isolation not in ("configuration", "sample"):
+            refuse("isolation", "configuration or sample")
+        if not (self.cpu in ("auto", "none") or (isinstance(self.cpu, int) and self.cpu >= 0)):
+            refuse("cpu", "auto, none or the number of a core")
+        if not re.fullmatch(r"[\w.]+:\w+", self.build):
+            refuse("build", "an import string such as nnirp.catalog:build")
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> "ProfileSettings":
+        """Settings from a mapping; the key `version` of `params.yaml` is the layer's, not a setting, and is passed over.
+
+        Raises:
+            InputError: a key is unknown or a value out of its range.
+        """
+        known = {entry.name for entry in fields(cls)}
+        unknown = set(values) - known - {"version"}
+        if unknown:
+            raise InputError(
+                f"profile.{min(unknown)} is not a known setting; expected one of {', '.join(sorted(known))}"
+            )
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+    def meaning_digest(self) -> str:
+        """Digest of the settings that decide what a number means; limits and shares of a sitting are left out."""
+        kept = {name: value for name, value in self.to_dict().items() if name not in _NOT_MEANING}
+        return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

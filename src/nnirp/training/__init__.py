@@ -1,0 +1,1 @@
+"""How predictors are trained: batches, exact compression, the loop, the matrix of folds and seeds."""

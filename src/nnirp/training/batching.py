@@ -1,0 +1,52 @@
+"""Node-bounded batches whose order depends on the seed and the epoch alone, so that a resumed run sees the same ones."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import torch
+
+from nnirp.layers.store import GraphBatch, GraphSet
+
+
+class BatchStream:
+    """The training batches of one epoch after the other.
+
+    With several processes each takes its share of the batches; those that do not divide evenly are left to another epoch.
+    """
+
+    def __init__(
+        self, graphs: GraphSet, max_nodes: int, seed: int, epoch: Callable[[], int], rank: Callable[[], int] = int, world: int = 1
+    ) -> None:
+        self.graphs, self.max_nodes, self.seed, self.epoch = graphs, max_nodes, seed, epoch
+        self.rank, self.world = rank, world
+
+    def __iter__(self) -> Iterator[GraphBatch]:
+        generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch()))
+        batches = self.graphs.batches(self.max_nodes, shuffle=True, generator=generator)
+        if self.world == 1:
+            yield from batches
+            return
+        while len(share := list(islice(batches, self.world))) == self.world:
+            yield share[self.rank()]
+
+
+class FixedBatches:
+    """The same batches every time, in the order of the set; with several processes each takes its share."""
+
+    def __init__(self, graphs: GraphSet, max_nodes: int, rank: Callable[[], int] = int, world: int = 1) -> None:
+        self.batches = list(graphs.batches(max_nodes))
+        self.rank, self.world = rank, world
+
+    def __iter__(self) -> Iterator[GraphBatch]:
+        return iter(self.batches[self.rank() :: self.world])
+
+
+def epoch_seed(seed: int, epoch: int) -> int:
+    """A seed of its own for every epoch of a run."""
+    return (seed * 1_000_003 + epoch * 7_919 + 17) % (1 << 63)
+
+
+def nodes_per_batch(graphs: GraphSet, steps: int, limit: int) -> int:
+    """The bound that gives about `steps` batches an epoch, never above `limit`, never below the mean graph."""
+    total = int(graphs.nodes.sum())
+    return max(1, min(limit, max(-(-total // max(steps, 1)), total // max(len(graphs), 1))))

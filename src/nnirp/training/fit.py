@@ -1,0 +1,111 @@
+"""Fits a network to graphs: node-bounded batches, early stopping, the best epoch's weights, resumable after a kill."""
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from nnirp.layers.store import GraphSet
+from nnirp.training.batching import BatchStream, FixedBatches, nodes_per_batch
+from nnirp.training.module import TrainingModule, TrainingSettings
+
+LAST = "last.ckpt"
+
+
+def fit_network(
+    network: nn.Module,
+    train: GraphSet,
+    val: GraphSet,
+    settings: TrainingSettings,
+    *,
+    seed: int,
+    log: Callable[[str, float, int], None],
+    checkpoints: Path | None = None,
+) -> int:
+    """Train `network` in place and leave it with the weights of its best epoch.
+
+    Args:
+        network: as `nnirp.training.module.Network` describes.
+        train: graphs without any label are left out.
+        val: may be empty; then every epoch is run and the last one kept.
+        settings: of the loop.
+        seed: of the order of batches and of dropout; the initial weights are the caller's.
+        log: receives ("loss" | "validation_error_log2", value, epoch).
+        checkpoints: a folder for `last.ckpt`; where one lies there, training goes on from it and ends as if it had never
+            stopped. It is deleted at the end.
+
+    Returns:
+        The number of the best epoch.
+    """
+    labelled = train.select(np.isfinite(train.y).any(axis=1))
+    checked = val.select(np.isfinite(val.y).any(axis=1))
+    module = TrainingModule(network, settings, seed, log)
+    with _quiet(), torch.random.fork_rng(devices=[]):
+        trainer = _trainer(settings, checkpoints, validate=len(checked) > 0)
+        share = {"rank": lambda: trainer.global_rank, "world": trainer.world_size}
+        bound = nodes_per_batch(labelled, settings.steps_per_epoch, settings.max_nodes)
+        stream = BatchStream(labelled, bound, seed, lambda: module.current_epoch, **share)
+        validation = FixedBatches(checked, settings.max_nodes, **share) if len(checked) else None
+        last = checkpoints / LAST if checkpoints else None
+        resume = str(last) if last and last.is_file() else None
+        trainer.fit(module, stream, validation, ckpt_path=resume, weights_only=True)
+    if module.best:
+        network.load_state_dict(module.best)
+    network.eval()
+    if last and trainer.is_global_zero:
+        last.unlink(missing_ok=True)
+    return module.best_epoch if module.best else settings.max_epochs - 1
+
+
+def _trainer(settings: TrainingSettings, checkpoints: Path | None, validate: bool):
+    from lightning.pytorch import Trainer
+    from lightning.pytorch.callbacks import ModelCheckpoint
+
+    callbacks = []
+    if checkpoints:
+        callbacks.append(
+            ModelCheckpoint(
+                dirpath=checkpoints,
+                filename=Path(LAST).stem,
+                every_n_epochs=settings.checkpoint_every_n_epochs,
+                save_on_train_epoch_end=True,
+                enable_version_counter=False,
+            )
+        )
+    return Trainer(
+        accelerator=settings.accelerator,
+        devices=settings.devices,
+        max_epochs=settings.max_epochs,
+        gradient_clip_val=settings.clip_norm,
+        callbacks=callbacks,
+        logger=False,
+        enable_checkpointing=bool(callbacks),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        limit_val_batches=None if validate else 0,
+        use_distributed_sampler=False,
+        default_root_dir=checkpoints or os.devnull,
+    )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Lightning's hints about loaders and hardware do not concern a packed store."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

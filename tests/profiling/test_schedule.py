@@ -1,0 +1,28 @@
+from nnirp.profiling.schedule import retested, runs, schedule
+from nnirp.profiling.settings import ProfileSettings
+
+
+def test_two_measurements_of_a_sample_are_half_a_campaign_apart(make_catalog, make_sample):
+    catalog = make_catalog(*([make_sample(f"s{c}-{n}", c) for n in range(5)] for c in range(8)))
+    tasks = schedule(catalog.configurations, ProfileSettings(retest_fraction=0.2))
+    places: dict[str, list[int]] = {}
+    for place, task in enumerate(tasks):
+        places.setdefault(task.sample.name, []).append(place)
+    assert len(places) == 40
+    twice = [found for found in places.values() if len(found) == 2]
+    assert len(twice) == 8
+    assert all(abs(a - b) >= 20 for a, b in twice)
+
+
+def test_every_family_is_retested_and_the_draw_repeats(make_catalog, make_sample):
+    catalog = make_catalog([make_sample("a")], [make_sample("b")])
+    catalog.configurations[1].family = "recurrent"
+    assert retested(catalog.configurations, ProfileSettings()) == {"a", "b"}
+    assert not retested(catalog.configurations, ProfileSettings(retest_fraction=0))
+
+
+def test_a_process_serves_one_configuration_or_one_sample(make_catalog, make_sample):
+    catalog = make_catalog([make_sample("a"), make_sample("b")], [make_sample("c", 1)])
+    tasks = schedule(catalog.configurations, ProfileSettings(retest_fraction=0))
+    assert sorted(len(group) for group in runs(tasks, "configuration")) == [1, 2]
+    assert [len(group) for group in runs(tasks, "sample")] == [1, 1, 1]
