@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service

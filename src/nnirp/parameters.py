@@ -22,6 +22,8 @@ class Section(BaseModel):
 class CatalogParameters(Section):
     version: Version
     selection: Literal["starter", "full"]
+    configurations: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    samples_per_configuration: Annotated[int, Field(ge=1)] | None = None
 
 
 class ExportParameters(Section):

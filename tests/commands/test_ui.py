@@ -15,7 +15,16 @@ from nnirp.tracking.run import start_run
 from nnirp.tracking.store import EXPERIMENTS, Store
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 @pytest.fixture
@@ -37,7 +46,12 @@ def server(clone):
         port = probe.getsockname()[1]
     environment = {**os.environ, "DVC_ROOT": str(clone)}
     environment.pop("MLFLOW_TRACKING_URI", None)
-    process = subprocess.Popen([sys.executable, "-m", "nnirp.cli", "ui", "--port", str(port)], cwd=clone, env=environment, start_new_session=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nnirp.cli", "ui", "--port", str(port)],
+        cwd=clone,
+        env=environment,
+        start_new_session=True,
+    )
     try:
         yield _ready(f"http://127.0.0.1:{port}", process)
     finally:
@@ -76,8 +90,10 @@ def test_a_browser_compares_the_summary_runs(clone, server, tmp_path):
         options.add_argument(flag)
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     try:
-        driver.get(f"{server}/#/compare-runs?runs=[{ids}]&experiments=[\"{experiment.experiment_id}\"]")
-        page = WebDriverWait(driver, 60).until(lambda d: (text := d.find_element(By.TAG_NAME, "body").text) and "mape/cluster" in text and text)
+        driver.get(f'{server}/#/compare-runs?runs=[{ids}]&experiments=["{experiment.experiment_id}"]')
+        page = WebDriverWait(driver, 60).until(
+            lambda d: (text := d.find_element(By.TAG_NAME, "body").text) and "mape/cluster" in text and text
+        )
     finally:
         driver.quit()
     assert "linear" in page and "additive_roofline" in page and "mape/random" in page

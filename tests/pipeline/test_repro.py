@@ -19,23 +19,36 @@ def dvc(clone: Path, *arguments: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1", "PYTHONPATH": str(clone / "src")}
     environment.pop("DVC_ROOT", None)
-    done = subprocess.run([sys.executable, "-m", "dvc", *arguments], cwd=clone, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=clone,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """A repository with this tree's files, a catalog of five small configurations and a matrix of one predictor."""
+    """A repository with this tree's files, a catalog of six small configurations and a matrix of one predictor."""
     target = tmp_path_factory.mktemp("clone")
-    tracked = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for name in tracked.stdout.split("\0"):
         if name and not name.startswith(("published/", "docs/", "tests/")) and (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
     (target / "dvc.lock").unlink(missing_ok=True)
     parameters = yaml.safe_load((target / "params.yaml").read_text())
-    parameters["catalog"]["selection"] = "tiny"
+    parameters["catalog"] |= {"configurations": [401, 404, 409, 601, 602, 603], "samples_per_configuration": 2}
     parameters["profile"] |= {"time_budget_s": 0.05, "max_repeats": 5}
     (target / "params.yaml").write_text(yaml.safe_dump(parameters))
     pipeline = yaml.safe_load((target / "dvc.yaml").read_text())

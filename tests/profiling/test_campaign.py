@@ -102,6 +102,13 @@ def test_a_spent_budget_stops_and_says_so(tmp_path, make_catalog, make_sample, q
     assert (summary.finished, summary.complete) == (0, False)
 
 
+def test_a_name_that_occurs_twice_is_refused_before_measuring(tmp_path, make_catalog, make_sample, quick):
+    catalog = make_catalog([make_sample("a"), make_sample("a")])
+    with pytest.raises(InputError, match="more than once"):
+        run_campaign(catalog, ProfileSettings(**quick), tmp_path / "p", tmp_path / "w")
+    assert not (tmp_path / "w").exists()
+
+
 def test_a_worker_that_cannot_start_ends_the_campaign_with_its_last_words(tmp_path, make_catalog, make_sample, quick):
     settings = ProfileSettings(**quick | {"build": "no_such_module:build"})
     with pytest.raises(NnirpError, match="no_such_module"):

@@ -19,8 +19,6 @@ for folder in ("profiling", "runtimes"):
     for path in sorted((root / folder).rglob("*.py")):
         name = ".".join(("nnirp", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
         importlib.import_module(name)
-import nnirp.runtimes
-assert nnirp.runtimes.availability()["eager"][0]
 """
 
 

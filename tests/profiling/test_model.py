@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nnirp.errors import InputError
-from nnirp.profiling.model import Bench, import_build, inputs_like
+from nnirp.profiling.model import Bench, host_bytes, import_build, inputs_like
 from nnirp.runtimes import load
 
 
@@ -39,3 +39,9 @@ def test_a_module_serves_several_batches_but_not_another_size(make_sample):
 def test_a_builder_that_cannot_be_imported_is_named():
     with pytest.raises(InputError, match="no_such_module:build"):
         import_build("no_such_module:build")
+
+
+def test_tied_weights_are_held_once():
+    one, other = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 8, bias=False)
+    other.weight = one.weight
+    assert host_bytes(torch.nn.Sequential(one, other)) == 8 * 8 * 4

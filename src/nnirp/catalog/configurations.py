@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,21 @@ class Catalog:
             raise InputError(
                 f"catalog {self.selection}: no sample is named {name!r}; list them with `nnirp catalog`"
             ) from None
+
+    def subset(self, ids: Iterable[int] = (), samples: int | None = None) -> "Catalog":
+        """Return a smaller catalog.
+
+        Args:
+            ids: configurations to keep; all where empty.
+            samples: samples of each to keep, those with the smallest product of batch and size; all where None.
+
+        Raises InputError for an unknown id.
+        """
+        kept = [self.by_id(i) for i in ids] or list(self.configurations)
+        if samples is not None:
+            smallest = {c.id: sorted(c.samples, key=lambda s: (s.batch * s.size, s.name))[:samples] for c in kept}
+            kept = [replace(c, samples=tuple(smallest[c.id])) for c in kept]
+        return Catalog(tuple(sorted(kept, key=lambda c: c.id)), self.selection)
 
     def summary(self) -> dict[str, Any]:
         """Count configurations and samples, in all and per family and sub-family (only those with members)."""

@@ -93,7 +93,9 @@ def profile(
     """Measure every sample of the catalog on this machine; a kill at any moment loses nothing."""
     from nnirp.stages.profile import run
 
-    summary = run(project_of(context, root), keep_journal=True, budget_minutes=budget_minutes, device=device, runtime=runtime)
+    summary = run(
+        project_of(context, root), keep_journal=True, budget_minutes=budget_minutes, device=device, runtime=runtime
+    )
     if json:
         emit_json(summary)
     else:
@@ -102,8 +104,19 @@ def profile(
         )
 
 
-def encode(context: typer.Context, root: Root = None, json: Json = False) -> None:
-    """Encode graphs and measurements as PyTorch Geometric samples."""
+def encode(
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(help="One ONNX file to look at; without it the whole layer is encoded.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Size of a symbolic batch dimension of the file.")] = None,
+    root: Root = None,
+    json: Json = False,
+) -> None:
+    """Encode graphs and measurements as PyTorch Geometric samples, or show what one ONNX file is encoded to."""
+    if file is not None:
+        show_encoded(file, batch, json)
+        return
     from nnirp.stages.encode import run
 
     project = project_of(context, root)
@@ -112,10 +125,38 @@ def encode(context: typer.Context, root: Root = None, json: Json = False) -> Non
     if json:
         emit_json(manifest)
     else:
-        rows = [(k, v) for k, v in manifest.items() if isinstance(v, str | int | float)] + [
-            ("dropped", len(manifest["dropped"]))
-        ]
-        emit_table("dataset", ("what", "value"), rows)
+        rows = [(k, v) for k, v in manifest.items() if isinstance(v, str | int | float)]
+        emit_table("dataset", ("what", "value"), [*rows, ("dropped", len(manifest["dropped"]))])
+
+
+def show_encoded(file: Path, batch: int | None, json: bool) -> None:
+    """Operators, arithmetic and memory of one ONNX file, as the predictors see it."""
+    from collections import Counter
+
+    from nnirp.features.vocabulary import load_vocabulary
+    from nnirp.prediction.encoding import encode_file
+
+    encoded = encode_file(file, batch=batch)
+    names = load_vocabulary().operators
+    operators = Counter(names[i] for i in encoded.op.tolist())
+    for warning in encoded.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    answer = {
+        "batch": encoded.batch,
+        "nodes": len(encoded.x),
+        "edges": int(encoded.edge_index.shape[1]),
+        "gflops": encoded.total_flops / 1e9,
+        "weight_bytes": encoded.memory[0],
+        "peak_activation_bytes": encoded.memory[1],
+        "operators": dict(operators.most_common()),
+    }
+    if json:
+        emit_json(answer)
+    else:
+        emit_table(
+            file.name, ("what", "value"), [(name, value) for name, value in answer.items() if name != "operators"]
+        )
+        emit_table("operators", ("operator", "nodes"), operators.most_common())
 
 
 def summary_rows(counts: dict) -> tuple[tuple[str, ...], list[tuple]]:

@@ -1,13 +1,18 @@
 """A torch module on the meta device → an ONNX graph without weights, every tensor of static shape, in deterministic bytes."""
 
 import contextlib
+import functools
 import io
 import logging
+import math
 import os
-from collections.abc import Iterator, Mapping
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 
 import onnx
+import onnx.shape_inference
 import onnx_ir as ir
 import torch
 from torch import Tensor, nn
@@ -17,8 +22,6 @@ from nnirp.errors import NnirpError
 OPSET = 20
 WEIGHTS_FILE = "weights"
 """Location that valueless initialisers name; the file does not exist, readers must not look for it."""
-MAX_REWRITTEN_NODES = 3000
-"""The rewriter's time grows with the square of the nodes: 178 s at 80 layers."""
 FOLD_INPUT_LIMIT, FOLD_OUTPUT_LIMIT = 1 << 20, 1 << 22
 """Elements up to which constants are computed at export: masks and position tables, not weights."""
 LIBRARIES = ("torch", "torchvision", "onnx", "onnxscript", "onnx-ir", "transformers", "timm")
@@ -40,21 +43,51 @@ def export_graph(module: nn.Module, inputs: Mapping[str, Tensor], *, opset: int 
         NnirpError: the exporter fails, or a tensor has no static shape; the message is one line.
     """
     try:
-        with _quiet():
-            program = torch.onnx.export(module, (), kwargs=dict(inputs), dynamo=True, optimize=False, opset_version=opset, verbose=False)
+        with _quiet(), _one_registry():
+            program = torch.onnx.export(
+                module, (), kwargs=dict(inputs), dynamo=True, optimize=False, opset_version=opset, verbose=False
+            )
             model = program.model
-            weights = _detach_weights(model)
+            _detach_weights(model)
             _simplify(model)
     except Exception as error:
-        raise NnirpError(f"the exporter failed: {type(error).__name__}: {' '.join(str(error).split())[:400]}") from error
-    _attach_placeholders(model, weights)
+        raise NnirpError(
+            f"the exporter failed: {type(error).__name__}: {' '.join(str(error).split())[:400]}"
+        ) from error
+    return _finished(model)
+
+
+def simplified_again(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """An exported graph whose sizes were changed, brought to what a direct export of these sizes writes.
+
+    Raises:
+        NnirpError: a tensor has no static shape.
+    """
+    model = ir.from_proto(proto)
+    with _quiet():
+        _detach_weights(model)
+        _simplify(model)
+    return _finished(model)
+
+
+def _finished(model: ir.Model) -> onnx.ModelProto:
+    """Name the parts by position, strip what is no topology, and see that every shape is static."""
+    _attach_placeholders(model)
     _rename(model)
     ir.passes.common.ClearMetadataAndDocStringPass()(model)
+    for value in [*model.graph.inputs, *model.graph.outputs, *model.graph.initializers.values()]:
+        value.metadata_props.clear()  # the pass leaves those of weights
     proto = ir.to_proto(model)
     proto.producer_name, proto.producer_version = "pytorch", metadata.version("torch").split("+")[0]
     open_tensors = unresolved(proto)
     if open_tensors:
-        raise NnirpError(f"{len(open_tensors)} tensors have no static shape, first {open_tensors[0]}; the model depends on its input's values")
+        proto = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        open_tensors = unresolved(proto)
+    if open_tensors:
+        shown = ", ".join(open_tensors[:5])
+        raise NnirpError(
+            f"{len(open_tensors)} tensors have no static shape ({shown}); the model's sizes depend on its inputs' values"
+        )
     return proto
 
 
@@ -68,64 +101,102 @@ def environment(opset: int = OPSET) -> dict[str, str | int]:
 
 
 def unresolved(model: onnx.ModelProto) -> list[str]:
-    """Names of the tensors of the main graph that have no static shape or no element type."""
-    graph = model.graph
+    """Names of the tensors, those of control-flow bodies included, that have no static shape or no element type."""
+    return _unresolved(model.graph)
+
+
+def _unresolved(graph: onnx.GraphProto) -> list[str]:
     known = {value.name for value in [*graph.value_info, *graph.input, *graph.output] if is_static(value.type)}
     known |= {tensor.name for tensor in graph.initializer}
-    return [name for node in graph.node for name in node.output if name and name not in known]
+    left = []
+    for node in graph.node:
+        left += [name for name in node.output if name and name not in known]
+        for attribute in node.attribute:
+            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                left += _unresolved(body)
+    return left
 
 
 def is_static(kind: onnx.TypeProto) -> bool:
     """Whether a type is a tensor of known element type whose dimensions are all numbers."""
     tensor = kind.tensor_type
-    return bool(tensor.elem_type) and tensor.HasField("shape") and all(d.WhichOneof("value") == "dim_value" for d in tensor.shape.dim)
+    return (
+        bool(tensor.elem_type)
+        and tensor.HasField("shape")
+        and all(d.WhichOneof("value") == "dim_value" for d in tensor.shape.dim)
+    )
 
 
-def _detach_weights(model: ir.Model) -> dict[str, ir.Value]:
-    """Take the value from every initialiser that lives on the meta device, so that no pass tries to compute with it."""
-    weights = {}
-    for name, value in model.graph.initializers.items():
+def _detach_weights(model: ir.Model) -> None:
+    """Take the value from every initialiser that has no content, so that no pass tries to compute with it."""
+    for value in model.graph.initializers.values():
         raw = getattr(value.const_value, "raw", None)
-        if isinstance(raw, Tensor) and raw.device.type == "meta":
+        on_meta = isinstance(raw, Tensor) and raw.device.type == "meta"
+        if on_meta or isinstance(value.const_value, ir.ExternalTensor):
             value.shape, value.type = ir.Shape(value.const_value.shape), ir.TensorType(value.const_value.dtype)
             value.const_value = None
-            weights[name] = value
-    return weights
 
 
 def _simplify(model: ir.Model) -> None:
-    from onnxscript import optimizer, rewriter
+    """Compute constants, rewrite what the exporter spells out, drop what nobody reads."""
+    from onnxscript import optimizer
 
-    limits = {"input_size_limit": FOLD_INPUT_LIMIT, "output_size_limit": FOLD_OUTPUT_LIMIT}
-    optimizer.optimize_ir(model, **limits)
-    if sum(1 for _ in model.graph) <= MAX_REWRITTEN_NODES:
-        rewriter.rewrite(model)
-        optimizer.optimize_ir(model, **limits)
+    optimizer.optimize_ir(model, input_size_limit=FOLD_INPUT_LIMIT, output_size_limit=FOLD_OUTPUT_LIMIT)
 
 
-def _attach_placeholders(model: ir.Model, weights: Mapping[str, ir.Value]) -> None:
+def _attach_placeholders(model: ir.Model) -> None:
     """Give the weights that are still used a tensor of the right type, shape and size without content."""
-    kept = set(map(id, weights.values()))
     for name, value in model.graph.initializers.items():
-        if id(value) in kept or value.const_value is None:
-            length = value.dtype.itemsize * int(torch.Size(value.shape.numpy()).numel())
+        if value.const_value is None:
             shape = ir.Shape(value.shape.numpy())
+            length = value.dtype.itemsize * math.prod(shape.numpy())
             value.const_value = ir.ExternalTensor(WEIGHTS_FILE, 0, int(length), value.dtype, shape=shape, name=name)
 
 
 def _rename(model: ir.Model) -> None:
     """Short names by position for nodes, their outputs and constants; inputs, outputs and weights keep theirs."""
     graph = model.graph
-    fixed = {value.name for value in [*graph.inputs, *graph.outputs]}
+    constants = [value for value in graph.initializers.values() if not isinstance(value.const_value, ir.ExternalTensor)]
+    renamed = {id(value) for value in constants}
+    weights = [value.name for value in graph.initializers.values() if id(value) not in renamed]
+    fixed = {value.name for value in [*graph.inputs, *graph.outputs]} | set(weights)
+    taken = {name for name in fixed if re.fullmatch(r"[tc]\d+(_\d+)?_*", name or "")}
+    for number, value in enumerate(constants):  # first out of the way: a constant may hold the name that a node gets
+        value.name = f"/constant/{number}"
     for number, node in enumerate(graph):
         node.name = f"n{number}"
         for port, value in enumerate(node.outputs):
             if value.name not in fixed:
-                value.name = f"t{number}" if port == 0 else f"t{number}_{port}"
-    constants = [value for value in graph.initializers.values() if not isinstance(value.const_value, ir.ExternalTensor)]
+                value.name = _free(f"t{number}" if port == 0 else f"t{number}_{port}", taken)
     for number, value in enumerate(constants):
-        value.name = f"c{number}"
+        value.name = _free(f"c{number}", taken)
         value.const_value.name = value.name
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+@contextlib.contextmanager
+def _one_registry() -> Iterator[None]:
+    """Let the exporter build its table of operators once a process instead of once a call: a second or two each."""
+    from torch.onnx._internal.exporter import _registration
+
+    original = _registration.ONNXRegistry.__dict__.get("from_torchlib")
+    if original is None:  # another version of torch: nothing to save
+        yield
+        return
+    cached = _tables.setdefault("from_torchlib", functools.cache(_registration.ONNXRegistry.from_torchlib))
+    _registration.ONNXRegistry.from_torchlib = staticmethod(cached)
+    try:
+        yield
+    finally:
+        _registration.ONNXRegistry.from_torchlib = original
+
+
+_tables: dict[str, Callable[..., object]] = {}
 
 
 @contextlib.contextmanager
@@ -134,8 +205,6 @@ def _quiet() -> Iterator[None]:
     names = ("onnxscript", "onnx_ir", "torch.onnx", "torch.export", "torch._dynamo")
     before = {name: logging.getLogger(name).level for name in names}
     os.environ.setdefault("TORCH_ONNX_DISABLE_PROGRESS", "1")
-    import warnings
-
     try:
         for name in names:
             logging.getLogger(name).setLevel(logging.ERROR)

@@ -52,10 +52,14 @@ def export_configuration(configuration: Any, output: Path, *, opset: int, build:
             graph = export_graph(built.module, built.inputs, opset=opset)
         except Exception as error:
             reason = " ".join(f"{'' if isinstance(error, NnirpError) else type(error).__name__ + ': '}{error}".split())
-            rows.append(ExportRow(sample.name, configuration.id, "failed", reason[:500], 0, time.perf_counter() - started))
+            rows.append(
+                ExportRow(sample.name, configuration.id, "failed", reason[:500], 0, time.perf_counter() - started)
+            )
             continue
         members.append((f"{sample.name}.onnx", graph.SerializeToString(deterministic=True)))
-        rows.append(ExportRow(sample.name, configuration.id, "ok", None, len(graph.graph.node), time.perf_counter() - started))
+        rows.append(
+            ExportRow(sample.name, configuration.id, "ok", None, len(graph.graph.node), time.perf_counter() - started)
+        )
     if members:
         write_archive(output, members)
     return rows
@@ -122,7 +126,15 @@ def _in_process(catalog_path: Path, configuration: Any, folder: Path, opset: int
     draft = folder.with_name(folder.name + ".part")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    command = [sys.executable, "-m", "nnirp.graphs.layer", str(catalog_path), str(configuration.id), str(draft), str(opset)]
+    command = [
+        sys.executable,
+        "-m",
+        "nnirp.graphs.layer",
+        str(catalog_path),
+        str(configuration.id),
+        str(draft),
+        str(opset),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         reason = f"the exporting process ended with code {done.returncode}: {' '.join(done.stderr.split())[-300:]}"

@@ -1,5 +1,6 @@
 """Reading ONNX files that anybody made: never their external data, and never a file that reaches out of its folder."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import onnx
@@ -25,17 +26,27 @@ def read_onnx(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> onnx
     """
     where = "the content" if isinstance(source, bytes) else str(source)
     content = source if isinstance(source, bytes) else _content(Path(source), max_bytes)
+    if len(content) > max_bytes:
+        raise InputError(f"{where} has {len(content)} bytes, at most {max_bytes} are read; save it with external data")
     if not content:
         raise InputError(f"{where} is empty; expected an ONNX model, for example from torch.onnx.export")
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
     except DecodeError:
-        raise InputError(f"{where} is not an ONNX model (no protobuf); expected a file such as torch.onnx.export writes") from None
+        raise InputError(
+            f"{where} is not an ONNX model (no protobuf); expected a file such as torch.onnx.export writes"
+        ) from None
     if not model.HasField("graph") or not (model.graph.node or model.graph.output) or not model.opset_import:
-        raise InputError(f"{where} is not an ONNX model (no graph, or no operator set); expected a file such as torch.onnx.export writes")
-    _refuse_outside_data(model, where)
-    _refuse_cycles(model.graph, where)
+        raise InputError(
+            f"{where} is not an ONNX model (no graph, or no operator set); expected a file such as torch.onnx.export writes"
+        )
+    try:
+        _refuse_outside_data(model, where)
+        for nodes in _node_lists(model):
+            _refuse_cycles(nodes, where)
+    except UnicodeDecodeError:
+        raise InputError(f"{where} is not an ONNX model (a name is no UTF-8); get the file again") from None
     return model
 
 
@@ -43,9 +54,11 @@ def _content(path: Path, max_bytes: int) -> bytes:
     if path.is_dir():
         raise InputError(f"{path} is a folder; expected an ONNX file inside it")
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a regular file; expected an ONNX file")
         size = path.stat().st_size
         if size > max_bytes:
-            raise InputError(f"{path} has {size / 2**30:.1f} GiB, more than a protobuf can have; save it with external data")
+            raise InputError(f"{path} has {size} bytes, at most {max_bytes} are read; save it with external data")
         return path.read_bytes()
     except FileNotFoundError:
         raise NotPulledError(f"{path} does not exist; name an ONNX file, or `dvc pull {path}`") from None
@@ -54,32 +67,57 @@ def _content(path: Path, max_bytes: int) -> bytes:
 
 
 def _refuse_outside_data(model: onnx.ModelProto, where: str) -> None:
-    for tensor in _tensors(model.graph):
+    for tensor in _tensors(model):
         for entry in tensor.external_data:
             if entry.key != "location":
                 continue
             windows, posix = PureWindowsPath(entry.value), PurePosixPath(entry.value)
-            if posix.is_absolute() or windows.is_absolute() or windows.drive or ".." in posix.parts or ".." in windows.parts:
-                raise UnsafeFileError(f"{where} names external data outside its folder ({entry.value!r}); save it with data beside the file")
+            rooted = posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root
+            if rooted or ".." in posix.parts or ".." in windows.parts:
+                raise UnsafeFileError(
+                    f"{where} names external data outside its folder ({entry.value!r}); save it with data beside the file"
+                )
 
 
-def _tensors(graph: onnx.GraphProto):
-    yield from graph.initializer
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
-            if attribute.HasField("g"):
-                yield from _tensors(attribute.g)
-            for inner in attribute.graphs:
-                yield from _tensors(inner)
+def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    """The main graph and every control-flow body, also those inside local functions."""
+    pending = [model.graph]
+    pending += [body for function in model.functions for node in function.node for body in _bodies(node)]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += [body for node in graph.node for body in _bodies(node)]
 
 
-def _refuse_cycles(graph: onnx.GraphProto, where: str) -> None:
+def _bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _node_lists(model: onnx.ModelProto) -> Iterator[Sequence[onnx.NodeProto]]:
+    yield from (graph.node for graph in _graphs(model))
+    yield from (function.node for function in model.functions)
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    for graph in _graphs(model):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+    for nodes in _node_lists(model):
+        for node in nodes:
+            for attribute in node.attribute:
+                if attribute.HasField("t"):
+                    yield attribute.t
+                yield from attribute.tensors
+
+
+def _refuse_cycles(nodes: Sequence[onnx.NodeProto], where: str) -> None:
     """Kahn's algorithm; a graph in order, which nearly all are, is seen to be so in one pass."""
-    made_by = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
-    needs = [{made_by[name] for name in node.input if name in made_by} for node in graph.node]
+    made_by = {name: number for number, node in enumerate(nodes) for name in node.output if name}
+    needs = [{made_by[name] for name in node.input if name in made_by} for node in nodes]
     if all(not inputs or max(inputs) < number for number, inputs in enumerate(needs)):
         return
     users: dict[int, list[int]] = {}
@@ -96,5 +134,7 @@ def _refuse_cycles(graph: onnx.GraphProto, where: str) -> None:
             if left[user] == 0:
                 ready.append(user)
     if done < len(needs):
-        node = graph.node[next(number for number, count in enumerate(left) if count)]
-        raise InputError(f"{where} has a cycle through node {node.name or node.op_type!r}; an ONNX graph must be acyclic, check the exporter")
+        node = nodes[next(number for number, count in enumerate(left) if count)]
+        raise InputError(
+            f"{where} has a cycle through node {node.name or node.op_type!r}; an ONNX graph is acyclic, check the exporter"
+        )

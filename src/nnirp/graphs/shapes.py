@@ -1,77 +1,125 @@
 """Shapes of graphs that come without them: symbolic dimensions pinned, then inferred, at last computed."""
 
 import logging
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+import numpy as np
 import onnx
-from onnx import shape_inference
+from onnx import TensorProto, helper, inliner, shape_inference
 
 from nnirp.errors import InputError
 from nnirp.graphs.export import is_static, unresolved
 
 log = logging.getLogger(__name__)
+MAX_RUN_BYTES = 2**30
+"""Largest inputs and weights for which ONNX Runtime is asked to load or run a graph."""
+SIZE_FROM_VALUES = frozenset({"NonZero", "NonMaxSuppression", "Unique", "Compress", "StringSplit", "If", "Loop"})
+"""Operators whose output sizes may depend on values: a size seen in one run says nothing of another."""
 
 
-def complete_shapes(model: onnx.ModelProto, batch: int | None = None, dims: Mapping[str, int] | None = None) -> onnx.ModelProto:
-    """A copy of a model with pinned inputs and as many static shapes as the tools find.
+def complete_shapes(
+    model: onnx.ModelProto, batch: int | None = None, dims: Mapping[str, int] | None = None
+) -> onnx.ModelProto:
+    """A copy of a model with pinned inputs, functions inlined, and as many static shapes as the tools find.
+
+    What stays open is what `nnirp.graphs.export.unresolved` lists.
 
     Args:
         model: as `read_onnx` returns it; it is not changed.
-        batch: size of an input's first dimension where that is not a number.
-        dims: sizes of other symbolic dimensions by name.
+        batch: size of an input's first dimension where that is not a number, and of every dimension of the same name.
+        dims: sizes of other dimensions, by their name, or as `input[1]` where they have none.
 
     Raises:
         InputError: an input has a symbolic dimension that neither argument pins, or shapes contradict each other.
     """
     pinned = onnx.ModelProto()
     pinned.CopyFrom(model)
-    weights = {tensor.name for tensor in pinned.graph.initializer}
-    known = dict(dims or {})
-    for value in pinned.graph.input:
-        if value.name not in weights:
-            _pin(value, batch, known)
-    del pinned.graph.value_info[:]
-    for value in pinned.graph.output:
-        value.type.tensor_type.ClearField("shape")
+    if pinned.functions:
+        pinned = _inline(pinned)
+    _pin_inputs(pinned.graph, batch, dict(dims or {}))
+    _forget_open_shapes(pinned.graph)
     inferred = _infer(pinned)
-    for attempt in (_symbolic, _optimised):
-        if not unresolved(inferred):
+    left = len(unresolved(inferred))
+    for attempt in (_symbolic, _run, _optimised):
+        if not left:
             break
         better = attempt(inferred)
-        if better is not None and len(unresolved(better)) <= len(unresolved(inferred)):
+        if better is not None and len(unresolved(better)) < left:
             inferred = better
-    left = unresolved(inferred)
+            left = len(unresolved(inferred))
     if left:
-        log.debug("%d tensors keep an unknown shape, first %s", len(left), left[0])
+        log.debug("%d tensors keep an unknown shape, first %s", left, unresolved(inferred)[0])
     return inferred
 
 
-def _pin(value: onnx.ValueInfoProto, batch: int | None, dims: Mapping[str, int]) -> None:
-    tensor = value.type.tensor_type
-    if not value.type.HasField("tensor_type"):
-        return
-    if not tensor.HasField("shape"):
-        raise InputError(f"input {value.name!r} has no shape at all; export it again with its shape")
-    for position, dim in enumerate(tensor.shape.dim):
-        if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:
-            continue
-        name = dim.dim_param
-        if name in dims:
-            dim.dim_value = dims[name]
-        elif position == 0 and batch is not None:
-            dim.dim_value = batch
-        elif position == 0:
-            raise InputError(f"input {value.name!r} has the symbolic batch dimension {name or '?'!r}: give its size with `--batch 1`")
-        else:
-            shown = name or f"{value.name}[{position}]"
-            raise InputError(f"input {value.name!r} has the symbolic dimension {shown!r}: give its size with `--dim {name or 'NAME'}=SIZE`")
+def symbolic_inputs(model: onnx.ModelProto) -> list[str]:
+    """Names of the inputs that are not static."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [value.name for value in model.graph.input if value.name not in weights and not is_static(value.type)]
+
+
+def _pin_inputs(graph: onnx.GraphProto, batch: int | None, sizes: dict[str, int]) -> None:
+    weights = {tensor.name for tensor in graph.initializer}
+    inputs = [v for v in graph.input if v.name not in weights and v.type.HasField("tensor_type")]
+    for value in inputs:
+        if not value.type.tensor_type.HasField("shape"):
+            raise InputError(f"input {value.name!r} has no shape at all; export it again with its shape")
+    if batch is not None:
+        for value in inputs:
+            shape = value.type.tensor_type.shape.dim
+            if shape and shape[0].dim_param.strip("?"):
+                sizes.setdefault(shape[0].dim_param, batch)
+    missing_batch, missing = [], []
+    for value in inputs:
+        for position, dim in enumerate(value.type.tensor_type.shape.dim):
+            if dim.WhichOneof("value") == "dim_value" and dim.dim_value > 0:
+                continue
+            place = f"{value.name}[{position}]"
+            size = sizes.get(dim.dim_param) if dim.dim_param else None
+            size = sizes.get(place, size)
+            if size is None and position == 0:
+                size = batch
+            if size is not None:
+                dim.dim_value = size
+            elif position == 0:
+                missing_batch.append(f"{value.name!r} ({dim.dim_param.strip('?') or 'unnamed'})")
+            else:
+                missing.append(dim.dim_param.strip("?") or place)
+    if missing_batch:
+        raise InputError(f"input {missing_batch[0]} has a symbolic batch dimension: give its size with `--batch 1`")
+    if missing:
+        named = ", ".join(dict.fromkeys(missing))
+        raise InputError(f"symbolic dimensions without a size: {named}; give each with `--dim {missing[0]}=SIZE`")
+
+
+def _forget_open_shapes(graph: onnx.GraphProto) -> None:
+    """Drop intermediate shapes with an open dimension, which inference would merge with; those in numbers stay."""
+    kept = [value for value in graph.value_info if is_static(value.type) and not _has_unknown(value)]
+    del graph.value_info[:]
+    graph.value_info.extend(kept)
+    for value in graph.output:
+        if value.type.HasField("tensor_type") and (not is_static(value.type) or _has_unknown(value)):
+            value.type.tensor_type.ClearField("shape")
+
+
+def _has_unknown(value: onnx.ValueInfoProto) -> bool:
+    return any(dim.dim_value < 0 for dim in value.type.tensor_type.shape.dim)
+
+
+def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return inliner.inline_local_functions(model)
+    except Exception as error:
+        raise InputError(f"its local functions cannot be inlined ({_line(error)}); check the exporter") from None
 
 
 def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return shape_inference.infer_shapes(model, strict_mode=False, data_prop=True)
     except Exception as error:
-        raise InputError(f"the shapes contradict each other ({' '.join(str(error).split())[:200]}); check the batch and dimensions given") from None
+        raise InputError(f"the shapes contradict each other ({_line(error)}); check the batch and dimensions") from None
 
 
 def _symbolic(model: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -79,34 +127,129 @@ def _symbolic(model: onnx.ModelProto) -> onnx.ModelProto | None:
     try:
         from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 
-        return SymbolicShapeInference.infer_shapes(model, int_max=2**31 - 1, auto_merge=True, guess_output_rank=False, verbose=0)
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
+        found = SymbolicShapeInference.infer_shapes(copy, 2**31 - 1, True, False, 0)
     except Exception as error:
         log.debug("symbolic shape inference gave up: %s", error)
+        return None
+    return found and _merged(model, [*found.graph.value_info, *found.graph.output])
+
+
+def _run(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    """Shapes seen in one run on zeros, of the tensors whose size no operator derives from values."""
+    graph = model.graph
+    wanted = set(unresolved(model)) - _sized_by_values(graph)
+    wanted &= {name for node in graph.node for name in node.output}
+    if not wanted:
+        return None
+    probe = _runnable(model)
+    if probe is None:
+        return None
+    probe.graph.output.extend(
+        onnx.ValueInfoProto(name=name) for name in sorted(wanted - {v.name for v in graph.output})
+    )
+    try:
+        session = _session(probe)
+        feeds = {value.name: _zeros(value) for value in session.get_inputs()}
+        names = sorted(wanted)
+        results = session.run(names, feeds)
+    except Exception as error:
+        log.debug("ONNX Runtime could not run the graph: %s", error)
+        return None
+    found = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in zip(names, results, strict=True)
+        if isinstance(array, np.ndarray) and array.dtype != object
+    ]
+    merged = _merged(model, found)
+    try:
+        return shape_inference.infer_shapes(merged, data_prop=True)
+    except Exception as error:
+        log.debug("shapes that were seen in a run contradict inference: %s", error)
         return None
 
 
 def _optimised(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """A dump of ONNX Runtime's basic optimisation, in which shape arithmetic is computed; needs no weights beyond 2 GiB."""
-    import tempfile
-    from pathlib import Path
-
+    """A dump of ONNX Runtime's basic optimisation, in which shape arithmetic and constant conditions are computed."""
+    probe = _runnable(model)
+    if probe is None:
+        return None
     try:
-        import onnxruntime
-
         with tempfile.TemporaryDirectory() as folder:
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level = 4
-            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-            options.optimized_model_filepath = str(Path(folder) / "optimised.onnx")
-            onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-            dumped = onnx.load(options.optimized_model_filepath, load_external_data=False)
+            path = Path(folder) / "optimised.onnx"
+            _session(probe, path)
+            dumped = onnx.load(path, load_external_data=False)
         return shape_inference.infer_shapes(dumped, data_prop=True)
     except Exception as error:
         log.debug("ONNX Runtime could not optimise the graph: %s", error)
         return None
 
 
-def symbolic_inputs(model: onnx.ModelProto) -> list[str]:
-    """Names of the inputs that are not static."""
-    weights = {tensor.name for tensor in model.graph.initializer}
-    return [value.name for value in model.graph.input if value.name not in weights and not is_static(value.type)]
+def _runnable(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    """A copy with zeros for weights that are not there; none where weights or inputs are too large."""
+    absent = [t for t in model.graph.initializer if t.data_location == TensorProto.EXTERNAL]
+    sizes = [np.prod(t.dims, dtype=np.float64) * 8 for t in absent]
+    sizes += [
+        np.prod([d.dim_value for d in v.type.tensor_type.shape.dim], dtype=np.float64) * 8 for v in model.graph.input
+    ]
+    if sum(sizes) > MAX_RUN_BYTES:
+        log.debug("too large to run for its shapes: %.1f GB", sum(sizes) / 1e9)
+        return None
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for tensor in copy.graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            kind = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(np.zeros(tuple(tensor.dims), kind), tensor.name))
+    return copy
+
+
+def _session(model: onnx.ModelProto, dump: Path | None = None):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    level = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_BASIC if dump else level.ORT_DISABLE_ALL
+    if dump:
+        options.optimized_model_filepath = str(dump)
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def _zeros(value) -> np.ndarray:
+    name = value.type.removeprefix("tensor(").removesuffix(")")
+    kinds = {"float": "float32", "double": "float64"}
+    return np.zeros([int(size) for size in value.shape], kinds.get(name, name))
+
+
+def _sized_by_values(graph: onnx.GraphProto) -> set[str]:
+    """Tensors computed from one whose size depends on values."""
+    found: set[str] = set()
+    for node in graph.node:
+        if node.op_type in SIZE_FROM_VALUES or any(name in found for name in node.input):
+            found.update(node.output)
+    return found
+
+
+def _merged(model: onnx.ModelProto, values: Iterable[onnx.ValueInfoProto]) -> onnx.ModelProto:
+    """A copy in which tensors without a static shape get the one that was found for them; the nodes stay as they are."""
+    merged = onnx.ModelProto()
+    merged.CopyFrom(model)
+    graph = merged.graph
+    found = {value.name: value for value in values if is_static(value.type)}
+    for value in graph.output:
+        if value.name in found and not is_static(value.type):
+            value.CopyFrom(found[value.name])
+    outputs = {value.name for value in graph.output}
+    kept = [value for value in graph.value_info if value.name not in found or is_static(value.type)]
+    have = {value.name for value in kept} | outputs
+    del graph.value_info[:]
+    graph.value_info.extend(kept)
+    graph.value_info.extend(value for name, value in found.items() if name not in have)
+    return merged
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -17,7 +17,10 @@ def with_weights(model: onnx.ModelProto, module: nn.Module) -> onnx.ModelProto:
     Raises:
         InputError: the module lacks a tensor, or has it in another shape.
     """
-    known = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+    known = {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
     filled = onnx.ModelProto()
     filled.CopyFrom(model)
     for tensor in filled.graph.initializer:
@@ -25,9 +28,13 @@ def with_weights(model: onnx.ModelProto, module: nn.Module) -> onnx.ModelProto:
             continue
         value = known.get(tensor.name)
         if value is None:
-            raise InputError(f"the module has no parameter or buffer {tensor.name!r}; expected the module that the graph was exported from")
+            raise InputError(
+                f"the module has no parameter or buffer {tensor.name!r}; expected the module that the graph was exported from"
+            )
         if tuple(value.shape) != tuple(tensor.dims):
-            raise InputError(f"{tensor.name!r} has shape {tuple(value.shape)} in the module, {tuple(tensor.dims)} in the graph")
+            raise InputError(
+                f"{tensor.name!r} has shape {tuple(value.shape)} in the module, {tuple(tensor.dims)} in the graph"
+            )
         fill(tensor, value)
     return filled
 

@@ -12,12 +12,11 @@ import pandas as pd
 
 from nnirp.errors import NotPulledError
 from nnirp.features.data import to_data
-from nnirp.features.encoder import encode
 from nnirp.features.vocabulary import load_vocabulary
-from nnirp.graphs.reading import read_onnx
 from nnirp.layers.store import COLUMNS, GraphSet, GraphStore
-from nnirp.training.pool import Novelty, novelty, read_pool
+from nnirp.prediction.encoding import encode_file
 from nnirp.predictors import load
+from nnirp.training.pool import Novelty, novelty, read_pool
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +106,7 @@ def predict_onnx(
     Raises:
         InputError: the file is no ONNX model, or a dimension is left open.
     """
-    encoded = encode(read_onnx(path), batch=batch, dims=dict(dimensions or {}), form=dataset["form"])
+    encoded = encode_file(path, batch=batch, dimensions=dimensions or {}, form=dataset["form"])
     graphs = single_graph(encoded, tuple(dataset["targets"]))
     predictor = load(weights)
     prediction = predictor.predict(graphs)

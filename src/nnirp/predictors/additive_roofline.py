@@ -74,7 +74,13 @@ class RooflineNetwork(nn.Module):
         self.register_buffer("prices", torch.ones(max(len(self.additive_columns), 1), 3))
         self.members = nn.ModuleList(
             RooflineMember(
-                OPERATOR_FEATURES, OPERATOR_TRAITS, len(self.additive_columns), settings.width, settings.depth, settings.embedding, settings.roofline
+                OPERATOR_FEATURES,
+                OPERATOR_TRAITS,
+                len(self.additive_columns),
+                settings.width,
+                settings.depth,
+                settings.embedding,
+                settings.roofline,
             )
             for _ in range(settings.members)
         )

@@ -54,7 +54,9 @@ class DippmNetwork(nn.Module):
             self.blocks.append(nn.ModuleList([SAGEConv(size, width), SAGEConv(width, width)]))
             size = width
         self.dropout = nn.Dropout(settings.dropout)
-        self.dense = nn.ModuleList([nn.Linear(width + _STATIC, width), nn.Linear(width, width), nn.Linear(width, width)])
+        self.dense = nn.ModuleList(
+            [nn.Linear(width + _STATIC, width), nn.Linear(width, width), nn.Linear(width, width)]
+        )
         self.leave = nn.Linear(width, targets)
         for name, value in (("x_mean", torch.zeros(14)), ("x_scale", torch.ones(14)), ("y_scale", torch.ones(targets))):
             self.register_buffer(name, value)

@@ -81,12 +81,15 @@ class Predictor(ABC):
             InputError: no training graph has a label of any target.
         """
         if not np.isfinite(train.y).any():
-            raise InputError(f"predictor {self.name}: none of {len(train)} training graphs has a label; `dvc repro encode`")
+            raise InputError(
+                f"predictor {self.name}: none of {len(train)} training graphs has a label; `dvc repro encode`"
+            )
         self.targets = train.targets
         self._fit(train, val, seed=seed, log=log, checkpoints=checkpoints)
         mean, spread = self._mean(val) if len(val) else (np.empty((0, len(self.targets))), None)
         self.calibrations = tuple(
-            calibrate(val.y[:, t] - mean[:, t], None if spread is None else spread[:, t]) for t in range(len(self.targets))
+            calibrate(val.y[:, t] - mean[:, t], None if spread is None else spread[:, t])
+            for t in range(len(self.targets))
         )
 
     def predict(self, graphs: GraphSet) -> Prediction:
@@ -95,7 +98,10 @@ class Predictor(ABC):
             raise InputError(f"predictor {self.name} is not trained; call `fit` or `load` first")
         mean, spread = self._mean(graphs)
         width = np.stack(
-            [c.half_width(len(graphs), None if spread is None else spread[:, t]) for t, c in enumerate(self.calibrations)],
+            [
+                c.half_width(len(graphs), None if spread is None else spread[:, t])
+                for t, c in enumerate(self.calibrations)
+            ],
             axis=1,
         )
         return Prediction(mean, mean - width, mean + width)
@@ -130,7 +136,9 @@ class Predictor(ABC):
         try:
             content = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
             if (content["format"], content["predictor"]) != (FORMAT, cls.name):
-                raise InputError(f"{folder} holds {content['predictor']} in format {content['format']}, expected {cls.name} in {FORMAT}")
+                raise InputError(
+                    f"{folder} holds {content['predictor']} in format {content['format']}, expected {cls.name} in {FORMAT}"
+                )
             settings = {k: tuple(v) if isinstance(v, list) else v for k, v in content["settings"].items()}
             predictor = cls(**settings)
             predictor.targets = tuple(content["targets"])
@@ -165,8 +173,8 @@ class Predictor(ABC):
     def _restore(self, arrays: Mapping[str, np.ndarray], details: dict) -> None:
         """The reverse of `_state`."""
 
-    def _save_extra(self, folder: Path) -> None:
+    def _save_extra(self, folder: Path) -> None:  # noqa: B027
         """Files in another library's text format."""
 
-    def _load_extra(self, folder: Path) -> None:
+    def _load_extra(self, folder: Path) -> None:  # noqa: B027
         """The reverse of `_save_extra`."""

@@ -66,7 +66,11 @@ class Lightgbm(Predictor):
         curve: dict = {}
         callbacks = [library.early_stopping(s.patience, verbose=False), library.record_evaluation(curve)]
         booster = library.train(
-            parameters, train, s.rounds, valid_sets=[library.Dataset(x_val, y_val, reference=train)], callbacks=callbacks
+            parameters,
+            train,
+            s.rounds,
+            valid_sets=[library.Dataset(x_val, y_val, reference=train)],
+            callbacks=callbacks,
         )
         for step, value in enumerate(curve["valid_0"]["l1"]):
             if step % 10 == 0:

@@ -27,7 +27,12 @@ class MlpNetwork(nn.Module):
         self.layers = nn.Sequential(
             nn.Linear(5, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, targets)
         )
-        for name, size, value in (("u_mean", 5, 0.0), ("u_scale", 5, 1.0), ("y_mean", targets, 0.0), ("y_scale", targets, 1.0)):
+        for name, size, value in (
+            ("u_mean", 5, 0.0),
+            ("u_scale", 5, 1.0),
+            ("y_mean", targets, 0.0),
+            ("y_scale", targets, 1.0),
+        ):
             self.register_buffer(name, torch.full((size,), value))
 
     def prepare(self, batch: GraphBatch) -> Tensor:

@@ -45,7 +45,9 @@ class NetworkPredictor(Predictor):
     def training(self) -> TrainingSettings:
         """The loop's settings out of the predictor's."""
         known = {f.name for f in fields(TrainingSettings)}
-        return TrainingSettings(**{f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name in known})
+        return TrainingSettings(
+            **{f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name in known}
+        )
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.network.parameters())

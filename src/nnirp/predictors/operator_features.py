@@ -16,7 +16,7 @@ def operator_features(batch: GraphBatch) -> Tensor:
     arithmetic intensity (FLOPs per byte), FLOPs per output byte, the weights' share of the bytes, output over input bytes,
     and the bytes of an output element.
     """
-    source, target = batch.edge_index
+    target = batch.edge_index[1]
     first = batch.edge_attr[:, 1] == 0
     given = batch.x.new_zeros(len(batch.x), 15)
     attributes = torch.cat([batch.edge_attr[:, EDGE_DIMS], batch.edge_attr[:, EDGE_TYPES]], dim=1)
@@ -32,7 +32,9 @@ def operator_traits(batch: GraphBatch) -> Tensor:
     output (tells a dense convolution from a depthwise one).
     """
     x = batch.x
-    return torch.stack([(x[:, 13] > 0).float(), (x[:, 0] > 0).float(), x[:, 11], (x[:, 0] - x[:, 2] > 4).float()], dim=1)
+    return torch.stack(
+        [(x[:, 13] > 0).float(), (x[:, 0] > 0).float(), x[:, 11], (x[:, 0] - x[:, 2] > 4).float()], dim=1
+    )
 
 
 class OperatorFeatures(nn.Module):

@@ -30,7 +30,9 @@ class RooflineMember(nn.Module):
     its own features tell its size; a network that reads the sizes of its neighbours is lost on an unseen family.
     """
 
-    def __init__(self, features: int, traits: int, targets: int, width: int, depth: int, embedding: int, roofline: bool) -> None:
+    def __init__(
+        self, features: int, traits: int, targets: int, width: int, depth: int, embedding: int, roofline: bool
+    ) -> None:
         super().__init__()
         self.targets, self.roofline = targets, roofline
         self.embedding = nn.Embedding(len(load_vocabulary()), embedding)

@@ -28,6 +28,4 @@ def operator_totals(graphs: GraphSet) -> np.ndarray:
         raw = np.exp2(batch.x[:, :4].double().numpy()) - 1
         rows = batch.index.numpy()[batch.graph.numpy()] * operators + batch.op.numpy()
         np.add.at(total, rows, np.column_stack([np.ones(len(raw)), raw[:, FLOPS], raw[:, 1:].sum(1)]))
-    return np.log2(1 + total).reshape(len(graphs), operators, 3).transpose(0, 2, 1).reshape(len(graphs), -1)
-
-
+    return np.log2(1 + total).reshape(len(graphs), operators, 3).transpose(0, 2, 1).reshape(len(graphs), 3 * operators)

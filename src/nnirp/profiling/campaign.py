@@ -89,13 +89,16 @@ def run_campaign(
         manifest: file of the noise floor; `manifests/retest.json` beside `output` by default.
 
     Raises:
-        InputError: the work folder belongs to another device, other settings or a running campaign.
+        InputError: a sample name occurs twice, or the work folder belongs to another device, other settings or a running campaign.
         NnirpError: the measuring process cannot start.
     """
     if budget_minutes is not None and budget_minutes <= 0:
         raise InputError(
             f"budget_minutes is {budget_minutes}; expected more than 0; give the minutes this sitting may take"
         )
+    names = Counter(sample.name for configuration in catalog.configurations for sample in configuration.samples)
+    if twice := sorted(name for name, count in names.items() if count > 1):
+        raise InputError(f"the catalog names sample {twice[0]!r} more than once; mend it, then `nnirp catalog --write`")
     journal = Journal(work)
     with journal.locked():
         sitting = _Sitting(settings, journal, schedule(catalog.configurations, settings), budget_minutes, on_progress)

@@ -9,10 +9,30 @@ from pathlib import Path
 from typing import Any
 
 # Instruction sets that decide how fast tensor kernels run.
-FLAGS = (
-    "sse4_2 avx avx2 fma f16c avx512f avx512bw avx512vl avx512_vnni avx512_bf16 avx512_fp16 amx_bf16 amx_int8 amx_tile "
-    "avx_vnni asimd asimdhp asimddp bf16 i8mm sve sve2"
-).split()
+FLAGS = [
+    "sse4_2",
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "avx512f",
+    "avx512bw",
+    "avx512vl",
+    "avx512_vnni",
+    "avx512_bf16",
+    "avx512_fp16",
+    "amx_bf16",
+    "amx_int8",
+    "amx_tile",
+    "avx_vnni",
+    "asimd",
+    "asimdhp",
+    "asimddp",
+    "bf16",
+    "i8mm",
+    "sve",
+    "sve2",
+]
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
 LIBRARIES = {
     "eager": (),

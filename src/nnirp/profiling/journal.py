@@ -93,4 +93,4 @@ def write_atomically(path: Path, content: dict) -> None:
         handle.write("\n")
         handle.flush()
         os.fsync(handle.fileno())
-    os.replace(draft, path)
+    draft.replace(path)

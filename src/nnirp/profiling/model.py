@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import dataclasses
+import gc
 import importlib
 import json
 import time
@@ -53,6 +54,7 @@ class Held:
     build_s: float
     agreement: float | None = None
     reused: bool = False
+    resident_growth_bytes: int = 0
 
     @property
     def inputs_bytes(self) -> int:
@@ -132,7 +134,8 @@ class Bench:
         del module
         memory.settle()
         held.basis_bytes = memory.resident().anonymous
-        held.model_bytes = max(0, held.basis_bytes - before - held.inputs_bytes)
+        held.resident_growth_bytes = max(0, held.basis_bytes - before - held.inputs_bytes)
+        held.model_bytes = held.resident_growth_bytes if held.module is None else host_bytes(held.module)
         return held
 
     def _import_what_it_needs(self, configuration: Any, sample: Any) -> None:
@@ -143,16 +146,34 @@ class Bench:
             self.build(configuration, sample, "meta")
         self.imported.add(configuration.id)
         memory.settle()
+        gc.freeze()  # a collection between samples need not visit what the libraries keep
 
     def _other_batch(self, key: str, configuration: Any, sample: Any) -> dict[str, torch.Tensor] | None:
         """Inputs of another batch for the held module, or None where a new model is needed."""
         if self.held is None or self.held.key != key or self.held.module is None:
             return None
         try:
-            wanted = self.build(configuration, sample, "meta").inputs
+            wanted = self.build(configuration, sample, "meta")
         except Exception:  # a builder that cannot do without data is called for real
             return None
-        return inputs_like(wanted, self.held.inputs)
+        if shapes(wanted.module) != shapes(self.held.module):
+            return None  # a cache or a query of the module has a batch of its own
+        return inputs_like(wanted.inputs, self.held.inputs)
+
+
+def host_bytes(module: torch.nn.Module) -> int:
+    """Bytes of the parameters and buffers in host memory; tied or overlapping ones share a storage and count once."""
+    storages = {}
+    for tensor in (*module.parameters(), *module.buffers()):
+        if tensor.device.type == "cpu":
+            storage = tensor.untyped_storage()
+            storages[storage.data_ptr()] = storage.nbytes()
+    return sum(storages.values())
+
+
+def shapes(module: torch.nn.Module) -> dict[str, torch.Size]:
+    """Shapes of a module's parameters and buffers by name."""
+    return {name: tensor.shape for name, tensor in (*module.named_parameters(), *module.named_buffers())}
 
 
 def inputs_like(wanted: Mapping[str, torch.Tensor], held: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor] | None:

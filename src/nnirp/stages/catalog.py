@@ -6,6 +6,7 @@ from nnirp.project import Project, publishing
 
 def run(project: Project) -> None:
     """Write `manifests/catalog.json`."""
-    catalog = load_catalog(project.parameters.catalog.selection)
+    parameters = project.parameters.catalog
+    catalog = load_catalog(parameters.selection).subset(parameters.configurations, parameters.samples_per_configuration)
     with publishing(project.manifests / "catalog.json", work=project.work) as (draft,):
         draft.write_text(catalog.to_json(), encoding="utf-8")

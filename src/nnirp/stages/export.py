@@ -26,6 +26,11 @@ def run(project: Project) -> None:
         )
         manifest.write_text(json.dumps(export_manifest(rows, opset), indent=1, sort_keys=True) + "\n", encoding="utf-8")
     failed = [row for row in rows if row.status != "ok"]
-    log.info("%d of %d samples exported in %.0f s of one core", len(rows) - len(failed), len(rows), sum(row.seconds for row in rows))
+    log.info(
+        "%d of %d samples exported in %.0f s of one core",
+        len(rows) - len(failed),
+        len(rows),
+        sum(row.seconds for row in rows),
+    )
     for row in failed:
         log.warning("%s: %s", row.sample, row.error)

@@ -18,7 +18,9 @@ from nnirp.tracking.store import Store
 log = logging.getLogger(__name__)
 
 
-def run(project: Project, *, keep_journal: bool = False, budget_minutes: float | None = None, **overrides: Any) -> dict[str, Any]:
+def run(
+    project: Project, *, keep_journal: bool = False, budget_minutes: float | None = None, **overrides: Any
+) -> dict[str, Any]:
     """Write `profiling/` and `manifests/campaign/` and return the campaign's summary.
 
     Args:
@@ -38,16 +40,29 @@ def run(project: Project, *, keep_journal: bool = False, budget_minutes: float |
     parameters = {f"profile.{name}": value for name, value in settings.to_dict().items()}
     with publishing(*targets, work=project.work) as (archives, campaign), progress("profile") as report:
         name = f"{settings.runtime} on {settings.device}"
-        with start_run("profile", name, campaign, parameters=parameters, tags=context_tags(project.root), store=Store(project.root)) as tracked:
+        with start_run(
+            "profile", name, campaign, parameters=parameters, tags=context_tags(project.root), store=Store(project.root)
+        ) as tracked:
             summary = run_campaign(
-                catalog, settings, archives, journal, budget_minutes=budget_minutes, on_progress=report, manifest=campaign / "retest.json"
+                catalog,
+                settings,
+                archives,
+                journal,
+                budget_minutes=budget_minutes,
+                on_progress=report,
+                manifest=campaign / "retest.json",
             )
             if not summary.statuses.get("ok"):
                 reason = next(iter(summary.failed.values()), "no sample was started")
                 raise NnirpError(f"no sample was measured ({reason}); run `nnirp doctor`, then the same command again")
             _record(tracked, summary)
-            content = summary.to_dict() | {"archives": len(summary.archives), "noise_floor_percent": noise_floor_percent(summary, project)}
-            (campaign / "summary.json").write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            content = summary.to_dict() | {
+                "archives": len(summary.archives),
+                "noise_floor_percent": noise_floor_percent(summary, project),
+            }
+            (campaign / "summary.json").write_text(
+                json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+            )
     if summary.complete and not keep_journal:
         shutil.rmtree(journal)
     return content
@@ -67,7 +82,12 @@ def noise_floor_percent(summary: CampaignSummary, project: Project) -> dict[str,
 def _record(tracked: Run, summary: CampaignSummary) -> None:
     floor = summary.noise_floor
     tracked.metrics({f"status/{status}": count for status, count in summary.statuses.items()})
-    tracked.metrics({name: getattr(summary, name) for name in ("samples", "timed_seconds", "model_seconds", "wall_seconds", "timed_share", "bad_moments")})
+    tracked.metrics(
+        {
+            name: getattr(summary, name)
+            for name in ("samples", "timed_seconds", "model_seconds", "wall_seconds", "timed_share", "bad_moments")
+        }
+    )
     for statistic, spread in floor.get("runtime", {}).items():
         tracked.metrics({f"retest_{part}/{statistic}": spread[part] for part in ("median", "p90")})
     tracked.record.tags["device"] = device_name(summary.fingerprint or {})

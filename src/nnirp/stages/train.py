@@ -1,21 +1,30 @@
 """train: one predictor under one protocol, all folds and seeds in one process."""
 
+import hashlib
+from pathlib import Path
+
+import nnirp.predictors
+import nnirp.training
 from nnirp.errors import InputError
 from nnirp.progress import progress
-from nnirp.project import Project, publishing
+from nnirp.project import Project, replace
+from nnirp.tracking.record import dataset_revision
 from nnirp.tracking.store import Store
-from nnirp.training.matrix import train_protocol
+from nnirp.training.matrix import source_digest, train_protocol
 
 
 def run(project: Project, predictor: str = "", protocol: str = "") -> None:
-    """Write `models/<protocol>/<predictor>/<fold-seed>/`: weights where they are kept, predictions, curves, run record."""
+    """Write `models/<protocol>/<predictor>/<fold-seed>/`: weights where they are kept, predictions, curves, run record.
+
+    Folds and seeds that are finished stay in the work folder until all are, so that a kill loses at most one.
+    """
     if not predictor or not protocol:
         raise InputError(
             "train needs a predictor and a protocol, for example `python -m nnirp.stages train linear cluster`"
         )
     parameters = project.parameters.train
-    target = project.models / protocol / predictor
-    with publishing(target, work=project.work) as (draft,), progress(f"{predictor} on {protocol}") as report:
+    draft = project.work / "train" / _key(project) / protocol / predictor
+    with progress(f"{predictor} on {protocol}") as report:
         train_protocol(
             project.data,
             predictor,
@@ -27,3 +36,13 @@ def run(project: Project, predictor: str = "", protocol: str = "") -> None:
             store=Store(project.root),
             on_progress=report,
         )
+    replace(draft, project.models / protocol / predictor)
+
+
+def _key(project: Project) -> str:
+    """Equal only where data, parameters and code are, so that no fold of another training is taken for finished."""
+    code = source_digest(
+        *(Path(folder) for package in (nnirp.predictors, nnirp.training) for folder in package.__path__)
+    )
+    parts = (dataset_revision(project.data), project.parameters.train.model_dump_json(), code)
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]

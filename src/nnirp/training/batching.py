@@ -9,19 +9,30 @@ from nnirp.layers.store import GraphBatch, GraphSet
 
 
 class BatchStream:
-    """The training batches of one epoch after the other.
+    """The training batches of one epoch after the other: each iteration is the next epoch, from `epoch` on.
 
+    It counts by itself because the trainer asks for the first batches of a resumed run before it has restored its own count.
     With several processes each takes its share of the batches; those that do not divide evenly are left to another epoch.
     """
 
     def __init__(
-        self, graphs: GraphSet, max_nodes: int, seed: int, epoch: Callable[[], int], rank: Callable[[], int] = int, world: int = 1
+        self,
+        graphs: GraphSet,
+        max_nodes: int,
+        seed: int,
+        epoch: int = 0,
+        rank: Callable[[], int] = int,
+        world: int = 1,
     ) -> None:
         self.graphs, self.max_nodes, self.seed, self.epoch = graphs, max_nodes, seed, epoch
         self.rank, self.world = rank, world
 
     def __iter__(self) -> Iterator[GraphBatch]:
-        generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch()))
+        generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch))
+        self.epoch += 1
+        return self._batches(generator)
+
+    def _batches(self, generator: torch.Generator) -> Iterator[GraphBatch]:
         batches = self.graphs.batches(self.max_nodes, shuffle=True, generator=generator)
         if self.world == 1:
             yield from batches

@@ -50,10 +50,11 @@ def fit_network(
         trainer = _trainer(settings, checkpoints, validate=len(checked) > 0)
         share = {"rank": lambda: trainer.global_rank, "world": trainer.world_size}
         bound = nodes_per_batch(labelled, settings.steps_per_epoch, settings.max_nodes)
-        stream = BatchStream(labelled, bound, seed, lambda: module.current_epoch, **share)
         validation = FixedBatches(checked, settings.max_nodes, **share) if len(checked) else None
         last = checkpoints / LAST if checkpoints else None
         resume = str(last) if last and last.is_file() else None
+        epoch = torch.load(last, weights_only=True)["epoch"] + 1 if resume else 0
+        stream = BatchStream(labelled, bound, seed, epoch, **share)
         trainer.fit(module, stream, validation, ckpt_path=resume, weights_only=True)
     if module.best:
         network.load_state_dict(module.best)

@@ -1,7 +1,9 @@
 """One cell of the matrix predictor × protocol: every fold and seed trained, predicted and recorded."""
 
+import hashlib
 import json
 import logging
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,12 +13,12 @@ import pandas as pd
 
 from nnirp.errors import InputError
 from nnirp.layers.store import GraphSet, GraphStore, pack
-from nnirp.training.pool import describe_pool, write_pool
 from nnirp.predictors import create
 from nnirp.splits.index import Fold, read_index
-from nnirp.tracking.record import context_tags, dataset_revision, device_name
+from nnirp.tracking.record import FILE_NAME, context_tags, dataset_revision, device_name, read_record
 from nnirp.tracking.run import Run, start_run
 from nnirp.tracking.store import Store
+from nnirp.training.pool import describe_pool, write_pool
 
 log = logging.getLogger(__name__)
 PREDICTIONS = "predictions.parquet"
@@ -38,7 +40,7 @@ def train_protocol(
 
     Args:
         data: a dataset root with features, manifests and splits.
-        output: receives a folder `<fold>-<seed>` each, with `predictions.parquet`, `config.json`, `run.json` and, for the first
+        output: receives a folder `<fold>-<seed>` each, left alone where it is finished, with `predictions.parquet`, `config.json`, `run.json` and, for the first
             fold and seed when `keep_weights`, `weights/`.
         root: the project, for the tags that name commit and stage.
         store: the MLflow store that follows live.
@@ -61,6 +63,8 @@ def train_protocol(
     for done, (fold, seed) in enumerate(cells):
         on_progress(done, len(cells), f"fold {fold.name}, seed {seed}")
         folder = output / f"{fold.name}-{seed}"
+        if is_finished(folder):
+            continue
         parts = {part: _subset(graphs, getattr(fold, part), protocol, fold) for part in ("train", "val", "test")}
         parameters = {"predictor": predictor, "protocol": protocol, "fold": fold.name, "seed": seed}
         parameters |= {f"{part}_samples": len(graph_set) for part, graph_set in parts.items()}
@@ -83,7 +87,7 @@ def _train_one(
 ) -> None:
     model = create(predictor)
     started = time.perf_counter()
-    model.fit(parts["train"], parts["val"], seed=seed, log=run.log)
+    model.fit(parts["train"], parts["val"], seed=seed, log=run.log, checkpoints=folder / "checkpoints")
     run.metrics({"train_seconds": time.perf_counter() - started, "parameters": model.parameter_count()})
     frames = []
     for part in ("val", "test"):
@@ -95,11 +99,25 @@ def _train_one(
         run.metrics(_errors(part, frame, parts[part]))
         frames.append(frame.assign(part=part))
     folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     pd.concat(frames, ignore_index=True).to_parquet(folder / PREDICTIONS, index=False, compression="zstd")
     run.artifact(PREDICTIONS)
     if weights:
         model.save(weights)
         write_pool(describe_pool(parts["train"]), weights)
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a fold and seed was trained to its end."""
+    return (folder / FILE_NAME).is_file() and read_record(folder / FILE_NAME).status == "finished"
+
+
+def source_digest(*folders: Path) -> str:
+    """SHA-256 over the Python files of some folders: trained work is kept only for the code that made it."""
+    total = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in folder.glob("*.py")):
+        total.update(path.name.encode() + path.read_bytes())
+    return total.hexdigest()
 
 
 def prediction_frame(model, graphs: GraphSet) -> pd.DataFrame:

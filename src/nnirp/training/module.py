@@ -111,7 +111,9 @@ class TrainingModule(lightning.LightningModule):
         self._counts = self._counts + known.sum(0)
 
     def on_validation_epoch_end(self) -> None:
-        errors, counts = self.all_gather(torch.stack([self._errors, self._counts])).reshape(-1, 2, self._errors.numel()).sum(0)
+        errors, counts = (
+            self.all_gather(torch.stack([self._errors, self._counts])).reshape(-1, 2, self._errors.numel()).sum(0)
+        )
         error = float((errors[counts > 0] / counts[counts > 0]).mean())
         self._curve("validation_error_log2", error)
         if error < self.best_error:

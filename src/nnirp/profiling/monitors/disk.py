@@ -1,5 +1,6 @@
 """Disk traffic of a process and the space it takes, from the kernel's own counters."""
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,8 +45,6 @@ def folder_bytes(folder: Path) -> int:
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            try:
-                total += os.lstat(os.path.join(parent, name)).st_blocks * 512
-            except OSError:
-                continue
+            with contextlib.suppress(OSError):
+                total += (Path(parent) / name).lstat().st_blocks * 512
     return total

@@ -1,16 +1,21 @@
 """Resident memory of a model: weights, inputs, activations and workspace, told apart from the rest of the process.
 
 `Peak RAM (MB)` is the model part plus the run part.
-The model part is the anonymous resident memory after building and preparing minus before, inputs left out.
-The run part is the high-water mark of resident memory during one inference minus what was resident before the inputs
-existed, so it holds inputs, activations, outputs and workspace.
+The model part is the weights and buffers, where the runtime runs the module itself; elsewhere it is the anonymous resident
+memory after building and preparing minus before, inputs left out. That growth is recorded beside it in any case.
+The run part is the high-water mark of resident memory during one inference minus what was resident before it, plus the
+inputs, so it holds inputs, activations, outputs and workspace. For a runtime with an allocator of its own, which keeps
+its arena between calls, "before" is before the first call.
 Pages of shared libraries that happen to be touched for the first time are left out, because they depend on what ran
-before in the process and not on the model. Free pages of the allocator are given back before each reading, so a label
-does not depend on the samples that were measured before it.
+before in the process and not on the model. Free pages of the allocator are given back before each reading, and during
+the reading every block of 64 KiB or more is mapped alone and unmapped when freed: the peak is that of live memory, without
+what the allocator keeps in reserve, and does not depend on the samples that were measured before.
 """
 
+import contextlib
 import ctypes
 import gc
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +87,24 @@ def saturate_mmap_threshold() -> None:
             libc.free(libc.malloc(size))
     except (OSError, AttributeError):
         return
+
+
+M_MMAP_THRESHOLD = -3  # mallopt(3)
+
+
+@contextlib.contextmanager
+def large_blocks_mapped() -> Iterator[None]:
+    """Map every block of 64 KiB or more alone while the block runs, then go back to glibc's ceiling of 32 MiB."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        yield
+        return
+    mallopt(M_MMAP_THRESHOLD, 64 << 10)
+    try:
+        yield
+    finally:
+        mallopt(M_MMAP_THRESHOLD, 32 << 20)
 
 
 def reset_peak(clear_refs: Path = CLEAR_REFS) -> None:

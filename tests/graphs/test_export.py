@@ -1,0 +1,67 @@
+import onnx
+import pytest
+import torch
+from torch import nn
+
+from nnirp.errors import NnirpError
+from nnirp.graphs.export import environment, export_graph, unresolved
+from nnirp.graphs.weights import run_graph, with_weights
+
+
+def test_weights_have_no_content_and_constants_do(exported):
+    graph, _, _ = exported
+    external = {t.name for t in graph.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL}
+    assert "conv.weight" in external and "norm.running_var" in external
+    assert any(t.raw_data for t in graph.graph.initializer if t.name not in external)
+
+
+def test_a_tied_weight_is_one_initialiser(exported):
+    names = [t.name for t in exported[0].graph.initializer]
+    assert len({"first.weight", "second.weight"} & set(names)) == 1
+
+
+def test_every_tensor_has_a_static_shape(exported):
+    assert unresolved(exported[0]) == []
+
+
+def test_batch_norms_stay_in_the_file(exported):
+    assert "BatchNormalization" in {node.op_type for node in exported[0].graph.node}
+
+
+def test_exporting_again_gives_the_same_bytes(exported):
+    graph, module, inputs = exported
+    again = export_graph(type(module)().to("meta").eval(), {name: value.to("meta") for name, value in inputs.items()})
+    assert again.SerializeToString(deterministic=True) == graph.SerializeToString(deterministic=True)
+
+
+def test_nothing_of_the_source_is_left_in_the_file(exported):
+    content = exported[0].SerializeToString()
+    assert b"site-packages" not in content and b".py" not in content
+
+
+def test_with_its_real_weights_the_graph_computes_what_the_module_does(exported):
+    graph, module, inputs = exported
+    nn.init.normal_(module.norm.running_mean)
+    with torch.inference_mode():
+        expected = module(**inputs)
+    (found,) = run_graph(with_weights(graph, module), inputs)
+    assert torch.allclose(torch.from_numpy(found), expected, atol=1e-5)
+
+
+def test_the_checker_accepts_the_graph_with_weights(exported):
+    graph, module, _ = exported
+    onnx.checker.check_model(with_weights(graph, module), full_check=True)
+
+
+def test_a_model_that_cannot_be_traced_is_one_line_of_error():
+    class Stubborn(nn.Module):
+        def forward(self, x):
+            return x * float(x.sum())
+
+    with pytest.raises(NnirpError) as error:
+        export_graph(Stubborn(), {"x": torch.zeros(3, device="meta")})
+    assert "\n" not in str(error.value) and "exporter failed" in str(error.value)
+
+
+def test_the_environment_names_exporter_and_versions():
+    assert environment(20)["opset"] == 20 and "torch" in environment(20)
