@@ -110,8 +110,8 @@ def load_parameters(path: Path) -> Parameters:
 
 def describe(error: ValidationError) -> str:
     """The first problem of a validation error on one line: where, what is wrong, and the value that was found."""
-    problems = error.errors()
-    first = problems[0]
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    first = problems[0]  # an unknown key before the known one it was meant to be
     where = ".".join(str(part) for part in first["loc"]) or "the file"
     found = "" if first["type"] in {"missing", "extra_forbidden"} else f", found {first['input']!r}"
     what = {"extra_forbidden": "is not a known key", "missing": "is missing"}.get(first["type"], first["msg"])

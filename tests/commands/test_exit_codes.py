@@ -6,7 +6,12 @@ import tarfile
 
 import onnx
 import pytest
+import torch
+import zstandard
 from onnx import TensorProto, helper
+
+from nnirp import load_sample
+from nnirp.errors import InputError
 
 
 def tree(folder):
@@ -85,15 +90,15 @@ class Malicious:
         return (open, ("pwned", "w"))
 
 
-def test_a_malicious_pickle_is_refused_by_name(project):
-    import zstandard
-
-    from nnirp import load_sample
-    from nnirp.errors import UnsafeFileError
-
+@pytest.mark.parametrize(
+    "write", [lambda value, file: file.write(pickle.dumps(value)), torch.save], ids=["pickle", "torch"]
+)
+def test_a_malicious_pickle_is_refused_and_not_opened(project, write):
+    file = io.BytesIO()
+    write(Malicious(), file)
     path = project / "evil.pt.zst"
-    path.write_bytes(zstandard.compress(pickle.dumps(Malicious())))
-    with pytest.raises(UnsafeFileError):
+    path.write_bytes(zstandard.compress(file.getvalue()))
+    with pytest.raises(InputError, match=r"evil\.pt\.zst"):
         load_sample(path)
     assert not (project / "pwned").exists()
 

@@ -14,6 +14,12 @@ def test_two_campaigns_cannot_share_a_folder(tmp_path):
         pass
 
 
+def test_what_killed_workers_left_is_removed(tmp_path):
+    (tmp_path / "worker-abc").mkdir()
+    with Journal(tmp_path).locked():
+        assert not (tmp_path / "worker-abc").exists()
+
+
 def test_another_device_is_refused_by_what_differs(tmp_path):
     journal = Journal(tmp_path)
     journal.identify("a", {"threads": 1, "digest": "x"})

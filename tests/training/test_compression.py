@@ -30,7 +30,7 @@ def random_batch(seed: int, graphs: int, nodes: int) -> GraphBatch:
 
 @pytest.mark.parametrize("aggregation", ["mean", "sum", "max"])
 @given(seed=st.integers(0, 10_000), graphs=st.integers(1, 4), nodes=st.integers(1, 12), depth=st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_compressed_output_equals_the_plain_network(aggregation, seed, graphs, nodes, depth):
     torch.manual_seed(0)
     batch = random_batch(seed, graphs, nodes)

@@ -17,7 +17,7 @@ from nnirp.errors import NnirpError
 from nnirp.layers.archives import write_archive
 
 log = logging.getLogger(__name__)
-VERSION = 1
+VERSION = 2
 """Raised when an exported graph changes its meaning, so that kept work is not taken for new."""
 TIMEOUT_S = 3600.0
 
@@ -97,14 +97,23 @@ def export_catalog(
     left.sort(key=lambda c: -len(c.samples))
     done = len(folders) - len(left)
     on_progress(done, len(folders))
+    lost: dict[int, list[ExportRow]] = {}
     with ThreadPoolExecutor(jobs) as pool:
         futures = {pool.submit(_in_process, catalog_path, c, folders[c.id], opset): c for c in left}
         for future in as_completed(futures):
-            future.result()
+            configuration = futures[future]
+            if reason := future.result():
+                log.warning("%s: %s", configuration.name, reason)
+                lost[configuration.id] = [
+                    ExportRow(s.name, configuration.id, "failed", reason, 0, 0.0) for s in configuration.samples
+                ]
             done += 1
-            on_progress(done, len(folders), futures[future].name)
+            on_progress(done, len(folders), configuration.name)
     rows = []
     for configuration in catalog.configurations:
+        if configuration.id in lost:
+            rows += lost[configuration.id]
+            continue
         folder = folders[configuration.id]
         rows += [ExportRow(**row) for row in json.loads((folder / "rows.json").read_text(encoding="utf-8"))]
         archive = folder / f"{configuration.id}.tar.gz"
@@ -121,8 +130,8 @@ def export_manifest(rows: Sequence[ExportRow], opset: int) -> dict[str, Any]:
     return {"schema": 1, "environment": environment(opset), "samples": samples}
 
 
-def _in_process(catalog_path: Path, configuration: Any, folder: Path, opset: int) -> None:
-    """Export one configuration in a process of its own; when that dies, every sample is a row with the reason."""
+def _in_process(catalog_path: Path, configuration: Any, folder: Path, opset: int) -> str | None:
+    """Export one configuration in a process of its own; the reason when that dies, and then nothing is kept."""
     draft = folder.with_name(folder.name + ".part")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
@@ -137,14 +146,12 @@ def _in_process(catalog_path: Path, configuration: Any, folder: Path, opset: int
     ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        reason = f"the exporting process ended with code {done.returncode}: {' '.join(done.stderr.split())[-300:]}"
     except subprocess.TimeoutExpired:
-        reason = f"no end after {TIMEOUT_S:.0f} s"
+        return f"no end after {TIMEOUT_S:.0f} s"
     if not (draft / "rows.json").is_file():
-        log.warning("%s: %s", configuration.name, reason)
-        rows = [ExportRow(s.name, configuration.id, "failed", reason, 0, 0.0) for s in configuration.samples]
-        _write_rows(rows, draft)
+        return f"the exporting process ended with code {done.returncode}: {' '.join(done.stderr.split())[-300:]}"
     draft.replace(folder)
+    return None
 
 
 def _write_rows(rows: Sequence[ExportRow], folder: Path) -> None:

@@ -10,7 +10,7 @@ from nnirp.graphs.shapes import complete_shapes, symbolic_inputs
 
 
 def encode_file(
-    path: Path, *, batch: int | None, dimensions: Mapping[str, int] | None = None, form: str = "canonical"
+    path: Path, *, batch: int | None = None, dimensions: Mapping[str, int] | None = None, form: str = "canonical"
 ) -> EncodedGraph:
     """Read, pin and encode one file.
 

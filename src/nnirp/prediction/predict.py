@@ -128,7 +128,7 @@ def predict_onnx(
         weights_mb=float(encoded.memory[0]) / 2**20,
         estimates=tuple(estimates),
         novelty=novelty(graphs, read_pool(weights), names),
-        rests_on=_basis(weights, dataset),
+        rests_on=_basis(weights),
         warnings=tuple(encoded.warnings),
         operators=_operators(predictor, graphs, encoded, names, top_operators),
     )
@@ -153,12 +153,11 @@ def _operators(predictor, graphs: GraphSet, encoded, names: tuple[str, ...], cou
     )
 
 
-def _basis(weights: Path, dataset: Mapping[str, Any]) -> dict[str, Any]:
+def _basis(weights: Path) -> dict[str, Any]:
     record = weights.parent / "run.json"
     if not record.is_file():
         raise NotPulledError(f"{record} is missing; `dvc pull models` brings it")
     run = json.loads(record.read_text(encoding="utf-8"))
-    fingerprint = dataset.get("fingerprint") or {}
     return {
         "predictor": run["tags"]["predictor"],
         "protocol": run["tags"]["protocol"],
@@ -166,5 +165,4 @@ def _basis(weights: Path, dataset: Mapping[str, Any]) -> dict[str, Any]:
         "samples": run["parameters"]["train_samples"],
         "dataset_revision": run["tags"]["dataset_revision"],
         "device": run["tags"]["device"],
-        "runtime": fingerprint.get("runtime", "eager"),
     }

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,8 @@ class Journal:
                 raise InputError(
                     f"{self.folder}: a campaign is running here; wait for it, or name another work folder"
                 ) from None
+            for scratch in self.folder.glob("worker-*"):  # of workers whose campaign was killed
+                shutil.rmtree(scratch, ignore_errors=True)
             yield
 
     def identify(self, settings_digest: str, fingerprint: dict) -> None:

@@ -125,6 +125,7 @@ def dataset_revision(root: Path) -> str:
 
 def device_name(fingerprint: Mapping[str, Any]) -> str:
     """A device fingerprint in a few words, for tags and tables."""
-    name = str(fingerprint.get("name") or fingerprint.get("model") or "unknown device")
+    processor = fingerprint.get("gpu") or fingerprint.get("processor") or {}
+    name = str(processor.get("name") or "unknown device")
     threads = fingerprint.get("threads")
     return f"{name}, {threads} thread{'s' if threads != 1 else ''}" if threads else name

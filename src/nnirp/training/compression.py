@@ -86,11 +86,13 @@ def compress(x: Tensor, batch: GraphBatch, depth: int, within: Tensor | None = N
     )
 
 
-_SELF, _IN, _OUT = -7046029254386353131, -4417276706812531889, 7809847782465536322 | 1  # odd 64-bit multipliers
+_SELF, _IN, _OUT = -7046029254386353131, -4417276706812531889, 7809847782465536323  # odd 64-bit multipliers
+_SHIFT = 5871781006564002453
 
 
 def _mix(value: Tensor) -> Tensor:
-    """Scatter the bits of int64 values; sums of mixed values stand for multisets."""
+    """Scatter the bits of int64 values; sums of mixed values stand for multisets, so 0 must not stay 0."""
+    value = value + _SHIFT
     value = (value ^ (value >> 30)) * -4658895280553007687
     value = (value ^ (value >> 27)) * -7723592293110705685
     return value ^ (value >> 31)
