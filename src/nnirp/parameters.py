@@ -47,6 +47,7 @@ class ProfileParameters(Section):
     timeout_s: Positive
     memory_limit_gib: Positive
     retest_fraction: Share
+    max_attempts: Annotated[int, Field(ge=1)]
     seed: Seed
 
 
