@@ -13,7 +13,7 @@ VALUES = st.lists(st.floats(0, 1e12, allow_subnormal=False), min_size=1, max_siz
 
 @given(st.dictionaries(st.sampled_from(["Runtime (ms)", "Energy (J)", "My metric"]), VALUES, min_size=1))
 def test_round_trip_keeps_unknown_metrics_and_meta(metrics):
-    meta = Meta(fingerprint={"cpu": "a"}, raw_runtimes_ms=[1.0], reasons={"Peak VRAM (MB)": "no GPU"}, own_key=[1])
+    meta = Meta(fingerprint={"cpu": "a"}, times_ms=[1.0], reasons={"Peak VRAM (MB)": "no GPU"}, own_key=[1])
     record = ProfileRecord(metrics={k: statistics(v) for k, v in metrics.items()} | {"Peak VRAM (MB)": None}, meta=meta)
     packed = write_record(record)
     assert read_record(packed) == record and write_record(read_record(packed)) == packed

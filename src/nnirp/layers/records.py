@@ -29,7 +29,7 @@ TARGET_METRICS = {
 }
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Status = Literal["ok", "failed", "timeout", "crashed", "out_of_memory", "skipped"]
+Status = Literal["ok", "skipped", "error", "timeout", "memory", "crash"]
 
 
 class Statistics(BaseModel):
@@ -62,18 +62,16 @@ class Meta(BaseModel):
     status: Status = "ok"
     error: str | None = None
     fingerprint: dict[str, Any] | None = None
-    runtime: str | None = None
-    runtime_settings: dict[str, Any] = {}
-    versions: dict[str, Any] = {}
+    runtime: str | dict[str, Any] | None = None
     batch: Annotated[int, Field(ge=1)] | None = None
     input_shapes: dict[str, Any] = {}
     precision: str | None = None
     threads: Annotated[int, Field(ge=1)] | None = None
-    warmups: Annotated[int, Field(ge=0)] | None = None
-    raw_runtimes_ms: list[NonNegative] = []
+    warm_up_ms: list[NonNegative] = []
+    times_ms: list[NonNegative] = []
     first_call_ms: NonNegative | None = None
     compile_ms: NonNegative | None = None
-    calibration: list[NonNegative] = []
+    calibration: dict[str, Any] = {}
     started: str | float | None = None
     reasons: dict[str, str] = {}
 
