@@ -74,13 +74,14 @@ def run(project: Project) -> Reproduction:
 
 
 def _train(project: Project, work, predictor: str, protocol: str) -> None:
-    seeds = project.parameters.train.seeds
+    parameters = project.parameters.train
     train_protocol(
         project.data,
         predictor,
         protocol,
         work / protocol / predictor,
-        seeds=seeds,
+        seeds=parameters.seeds,
         keep_weights=False,
         root=project.root,
+        settings=parameters.settings.get(predictor),
     )

@@ -33,6 +33,7 @@ def run(project: Project, predictor: str = "", protocol: str = "") -> None:
             seeds=parameters.seeds,
             keep_weights=protocol in parameters.keep_weights,
             root=project.root,
+            settings=parameters.settings.get(predictor),
             store=Store(project.root),
             on_progress=report,
         )

@@ -5,15 +5,16 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nnirp.errors import InputError
 from nnirp.layers.store import GraphSet, GraphStore, pack
-from nnirp.predictors import create
+from nnirp.predictors import Predictor, create
 from nnirp.splits.index import Fold, read_index
 from nnirp.tracking.record import FILE_NAME, context_tags, dataset_revision, device_name, read_record
 from nnirp.tracking.run import Run, start_run
@@ -33,6 +34,7 @@ def train_protocol(
     seeds: Sequence[int],
     keep_weights: bool,
     root: Path,
+    settings: Mapping[str, Any] | None = None,
     store: Store | None = None,
     on_progress: Callable[..., None] = lambda *_: None,
 ) -> None:
@@ -43,6 +45,7 @@ def train_protocol(
         output: receives a folder `<fold>-<seed>` each, left alone where it is finished, with `predictions.parquet`, `config.json`, `run.json` and, for the first
             fold and seed when `keep_weights`, `weights/`.
         root: the project, for the tags that name commit and stage.
+        settings: of the predictor, instead of its defaults.
         store: the MLflow store that follows live.
 
     Raises:
@@ -67,6 +70,7 @@ def train_protocol(
             continue
         parts = {part: _subset(graphs, getattr(fold, part), protocol, fold) for part in ("train", "val", "test")}
         parameters = {"predictor": predictor, "protocol": protocol, "fold": fold.name, "seed": seed}
+        parameters |= {f"setting.{name}": value for name, value in (settings or {}).items()}
         parameters |= {f"{part}_samples": len(graph_set) for part, graph_set in parts.items()}
         name = f"{predictor} · {protocol} · {fold.name}-{seed}"
         with start_run(
@@ -78,14 +82,13 @@ def train_protocol(
             store=store,
         ) as run:
             weights = folder / "weights" if keep_weights and done == 0 else None
-            _train_one(run, predictor, parts, folder, seed=seed, weights=weights)
+            _train_one(run, create(predictor, **settings or {}), parts, folder, seed=seed, weights=weights)
     on_progress(len(cells), len(cells))
 
 
 def _train_one(
-    run: Run, predictor: str, parts: dict[str, GraphSet], folder: Path, *, seed: int, weights: Path | None
+    run: Run, model: Predictor, parts: dict[str, GraphSet], folder: Path, *, seed: int, weights: Path | None
 ) -> None:
-    model = create(predictor)
     started = time.perf_counter()
     model.fit(parts["train"], parts["val"], seed=seed, log=run.log, checkpoints=folder / "checkpoints")
     run.metrics({"train_seconds": time.perf_counter() - started, "parameters": model.parameter_count()})
