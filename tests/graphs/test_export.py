@@ -29,8 +29,9 @@ def test_batch_norms_stay_in_the_file(exported):
 
 
 def test_exporting_again_gives_the_same_bytes(exported):
-    graph, module, inputs = exported
-    again = export_graph(type(module)().to("meta").eval(), {name: value.to("meta") for name, value in inputs.items()})
+    graph, module, _ = exported
+    with torch.device("meta"):
+        again = export_graph(type(module)().eval(), {"x": torch.zeros(2, 3, 8, 8)})
     assert again.SerializeToString(deterministic=True) == graph.SerializeToString(deterministic=True)
 
 
@@ -56,7 +57,7 @@ def test_the_checker_accepts_the_graph_with_weights(exported):
 def test_a_model_that_cannot_be_traced_is_one_line_of_error():
     class Stubborn(nn.Module):
         def forward(self, x):
-            return x * float(x.sum())
+            return x if x.sum() > 0 else -x
 
     with pytest.raises(NnirpError) as error:
         export_graph(Stubborn(), {"x": torch.zeros(3, device="meta")})

@@ -57,19 +57,6 @@ def export_graph(module: nn.Module, inputs: Mapping[str, Tensor], *, opset: int 
     return _finished(model)
 
 
-def simplified_again(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """An exported graph whose sizes were changed, brought to what a direct export of these sizes writes.
-
-    Raises:
-        NnirpError: a tensor has no static shape.
-    """
-    model = ir.from_proto(proto)
-    with _quiet():
-        _detach_weights(model)
-        _simplify(model)
-    return _finished(model)
-
-
 def _finished(model: ir.Model) -> onnx.ModelProto:
     """Name the parts by position, strip what is no topology, and see that every shape is static."""
     _attach_placeholders(model)

@@ -71,6 +71,10 @@ def _refuse_outside_data(model: onnx.ModelProto, where: str) -> None:
         for entry in tensor.external_data:
             if entry.key != "location":
                 continue
+            if not isinstance(entry.value, str):  # protobuf hands out bytes where the text is not UTF-8
+                raise InputError(
+                    f"{where} names external data by bytes that are no text ({entry.value!r}); export it again"
+                )
             windows, posix = PureWindowsPath(entry.value), PurePosixPath(entry.value)
             rooted = posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root
             if rooted or ".." in posix.parts or ".." in windows.parts:

@@ -50,6 +50,7 @@ def complete_shapes(
             inferred = better
             left = len(unresolved(inferred))
     if left:
+        _refuse_contradictions(inferred)
         log.debug("%d tensors keep an unknown shape, first %s", left, unresolved(inferred)[0])
     return inferred
 
@@ -120,6 +121,17 @@ def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
         return shape_inference.infer_shapes(model, strict_mode=False, data_prop=True)
     except Exception as error:
         raise InputError(f"the shapes contradict each other ({_line(error)}); check the batch and dimensions") from None
+
+
+def _refuse_contradictions(model: onnx.ModelProto) -> None:
+    """Say which operator's operands do not fit, where that is why shapes stay open; other causes are no fault of the file."""
+    try:
+        shape_inference.infer_shapes(model, strict_mode=True)
+    except Exception as error:
+        if "ncompatible dim" in str(error):
+            raise InputError(
+                f"the shapes contradict each other ({_line(error)}); check the batch and dimensions"
+            ) from None
 
 
 def _symbolic(model: onnx.ModelProto) -> onnx.ModelProto | None:
