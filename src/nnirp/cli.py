@@ -7,6 +7,7 @@ nothing was written; 130 interrupted.
 import logging
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +57,8 @@ def configure_logging(verbose: bool) -> None:
         level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr, force=True
     )
     logging.getLogger("nnirp").setLevel(logging.DEBUG if verbose else logging.INFO)
+    if not verbose:  # libraries announce their own future changes; a user of this command can do nothing about them
+        warnings.simplefilter("ignore")
 
 
 def main() -> None:
