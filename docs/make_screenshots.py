@@ -43,7 +43,12 @@ def main(server: str = "http://127.0.0.1:5000") -> None:
         try:
             driver.get(f'{server}/#/compare-runs?runs=[{runs}]&experiments=["{experiment}"]')
             WebDriverWait(driver, 60).until(lambda d: "mape" in d.find_element(By.TAG_NAME, "body").text)
-            time.sleep(4)  # the chart draws itself after the text is there
+            time.sleep(3)
+            for close in driver.find_elements(By.CSS_SELECTOR, "button[aria-label='Close']"):
+                driver.execute_script("arguments[0].click()", close)  # the assistant covers a quarter of the page
+            metric = next(e for e in driver.find_elements(By.XPATH, "//*[text()='mape/cluster']") if e.is_displayed())
+            driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", metric)
+            time.sleep(1)
             driver.save_screenshot(str(images / "mlflow-compare.png"))
             driver.get((project.reports / "comparison.html").as_uri())
             time.sleep(1)

@@ -59,6 +59,7 @@ def configure_logging(verbose: bool) -> None:
     logging.getLogger("nnirp").setLevel(logging.DEBUG if verbose else logging.INFO)
     if not verbose:  # libraries announce their own future changes; a user of this command can do nothing about them
         warnings.simplefilter("ignore")
+        os.environ.setdefault("PYTHONWARNINGS", "ignore")  # nor in worker processes
 
 
 def main() -> None:

@@ -17,10 +17,8 @@ def run(project: Project) -> None:
         name: read_index(project.data / "splits" / f"{name}.json") for name in sorted(scores.rows["protocol"].unique())
     }
     floors = noise_floors(project)
-    comparisons = [
-        compare(scores, indices, target=target, noise_floor_percent=floors.get(target))
-        for target in scores.rows["target"].unique()
-    ]
+    scored = [target for target in project.parameters.encode.targets if target in set(scores.rows["target"])]
+    comparisons = [compare(scores, indices, target=target, noise_floor_percent=floors.get(target)) for target in scored]
     names = ("comparison.md", "comparison.html", "charts", "tables")
     with publishing(*(project.reports / name for name in names), work=project.work) as drafts:
         whole = drafts[0].with_name("report")
