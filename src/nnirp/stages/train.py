@@ -6,8 +6,10 @@ from pathlib import Path
 import nnirp.predictors
 import nnirp.training
 from nnirp.errors import InputError
+from nnirp.predictors import create
 from nnirp.progress import progress
 from nnirp.project import Project, replace
+from nnirp.splits.index import read_index
 from nnirp.tracking.record import dataset_revision
 from nnirp.tracking.store import Store
 from nnirp.training.matrix import source_digest, train_protocol
@@ -23,6 +25,10 @@ def run(project: Project, predictor: str = "", protocol: str = "") -> None:
             "train needs a predictor and a protocol, for example `python -m nnirp.stages train linear cluster`"
         )
     parameters = project.parameters.train
+    create(
+        predictor, **parameters.settings.get(predictor, {})
+    )  # an unknown name is refused before anything is read or written
+    read_index(project.data / "splits" / f"{protocol}.json")
     draft = project.work / "train" / _key(project) / protocol / predictor
     with progress(f"{predictor} on {protocol}") as report:
         train_protocol(
