@@ -15,7 +15,7 @@ import typer
 
 from nnirp import __version__
 from nnirp.commands import data, doctor, learn, predict, score, split, tracking
-from nnirp.errors import NnirpError
+from nnirp.errors import InputError, NnirpError
 
 app = typer.Typer(
     name="nnirp",
@@ -48,6 +48,10 @@ def options(
 ) -> None:
     """Options of every command."""
     configure_logging(verbose)
+    if project is not None and not (project / "dvc.yaml").is_file():
+        raise InputError(
+            f"--project {project} is no clone of the project (no dvc.yaml in it); name the folder that `git clone` made"
+        )
     context.obj = project
 
 

@@ -128,3 +128,15 @@ def test_an_unknown_operator_is_encoded_with_a_warning_that_names_it(project, nn
     path = onnx_file(project / "model.onnx", operator="Frobnicate", domain="acme")
     code, out, error = nnirp("encode", path, "--json")
     assert code == 0 and "Frobnicate" in error and "<UNK>" in out
+
+
+def test_a_project_that_is_none_is_refused(tmp_path, nnirp):
+    refused(nnirp("--project", tmp_path / "nothing", "doctor"), "--project", "clone")
+
+
+def test_an_unreadable_run_record_is_named_and_fails_the_sync(project, nnirp):
+    folder = project / "models" / "a"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{")
+    code, _, error = nnirp("tracking", "sync")
+    assert code == 1 and str(folder / "run.json") in error

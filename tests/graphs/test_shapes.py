@@ -104,3 +104,12 @@ def test_shapes_that_contradict_each_other_are_told():
     weight = TensorProto(name="w", dims=[5, 2], data_type=TensorProto.FLOAT, raw_data=bytes(40))
     with pytest.raises(InputError, match="contradict"):
         complete_shapes(model([1, 3], [helper.make_node("MatMul", ["x", "w"], ["y"])], initialisers=[weight]))
+
+
+def test_nothing_is_left_in_the_users_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    nodes = [helper.make_node("Frobnicate", ["x"], ["i"], domain="acme"), helper.make_node("Relu", ["i"], ["y"])]
+    made = model([2, 3], nodes)
+    made.opset_import.append(helper.make_opsetid("acme", 1))
+    complete_shapes(made)
+    assert list(tmp_path.iterdir()) == []

@@ -41,7 +41,9 @@ def catalog(
     if write:
         from nnirp.stages.catalog import run
 
-        run(project_of(context, root))
+        project = project_of(context, root)
+        run(project)
+        typer.echo(f"wrote {project.manifests / 'catalog.json'}")
         return
     content = load_catalog(selection)
     if summary:

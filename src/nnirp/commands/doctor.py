@@ -103,7 +103,7 @@ def layers(project: Path | None) -> list[Finding]:
         return [Finding("project", "none around this folder", "cd into a clone, or pass --project")]
     found = []
     for name in ("manifests", "onnx-graphs", "profiling", "pyg-features", "splits"):
-        count = sum(1 for path in (data / name).glob("*") if path.is_file())
+        count = sum(1 for path in (data / name).rglob("*") if path.is_file())
         found.append(
             Finding(f"layer {name}", f"{count} files" if count else "absent", "" if count else f"dvc pull data/{name}")
         )

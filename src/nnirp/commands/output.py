@@ -15,6 +15,7 @@ def emit_json(value: Any) -> None:
 def emit_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a table to standard output; numbers to the right, everything else to the left."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     rows = [list(row) for row in rows]
@@ -23,7 +24,7 @@ def emit_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
         numeric = all(isinstance(row[position], int | float) for row in rows) and bool(rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(format_cell(cell) for cell in row))
+        table.add_row(*(escape(format_cell(cell)) for cell in row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)

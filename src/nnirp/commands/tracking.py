@@ -40,6 +40,10 @@ def sync(
         emit_json({"store": store.uri, **counts})
     else:
         typer.echo(", ".join(f"{number} {what}" for what, number in counts.items()) + f" in {store.uri}")
+    if counts["unreadable"]:
+        raise NnirpError(
+            f"{counts['unreadable']} run records are unreadable, named above; `dvc checkout` restores published ones"
+        )
 
 
 def ui(

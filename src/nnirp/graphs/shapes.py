@@ -1,5 +1,6 @@
 """Shapes of graphs that come without them: symbolic dimensions pinned, then inferred, at last computed."""
 
+import contextlib
 import logging
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -141,7 +142,9 @@ def _symbolic(model: onnx.ModelProto) -> onnx.ModelProto | None:
 
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
-        found = SymbolicShapeInference.infer_shapes(copy, 2**31 - 1, True, False, 0)
+        # where it gives up it saves the graph into the current folder, which is the user's
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            found = SymbolicShapeInference.infer_shapes(copy, 2**31 - 1, True, False, 0)
     except Exception as error:
         log.debug("symbolic shape inference gave up: %s", error)
         return None

@@ -78,9 +78,9 @@ def find_weights(models: Path, predictor: str, protocol: str = "cluster") -> Pat
     """
     found = sorted((models / protocol / predictor).glob("*/weights"))
     if not found:
-        raise NotPulledError(
-            f"no weights of {predictor} under {models / protocol}; `dvc pull models` brings the published ones, `dvc repro train` makes them"
-        )
+        kept = sorted({f"{path.parts[-3]} ({path.parts[-4]})" for path in models.glob("*/*/*/weights")})
+        there = f"weights are there of: {', '.join(kept)}" if kept else "`dvc pull models` brings the published ones"
+        raise NotPulledError(f"no weights of predictor {predictor!r} for protocol {protocol!r} in {models}; {there}")
     return found[0]
 
 

@@ -8,7 +8,7 @@ from nnirp.cli import configure_logging, guarded
 from nnirp.errors import InputError
 from nnirp.project import find_project
 
-STAGES = ("catalog", "export", "cluster", "profile", "encode", "split", "train", "evaluate", "report")
+STAGES = ("parameters", "catalog", "export", "cluster", "profile", "encode", "split", "train", "evaluate", "report")
 
 
 def run_stage() -> None:
