@@ -59,7 +59,7 @@ def export_graph(module: nn.Module, inputs: Mapping[str, Tensor], *, opset: int 
 
 def _finished(model: ir.Model) -> onnx.ModelProto:
     """Name the parts by position, strip what is no topology, and see that every shape is static."""
-    _attach_placeholders(model)
+    _mark_external(model)
     _rename(model)
     ir.passes.common.ClearMetadataAndDocStringPass()(model)
     for value in [*model.graph.inputs, *model.graph.outputs, *model.graph.initializers.values()]:
@@ -131,7 +131,7 @@ def _simplify(model: ir.Model) -> None:
     optimizer.optimize_ir(model, input_size_limit=FOLD_INPUT_LIMIT, output_size_limit=FOLD_OUTPUT_LIMIT)
 
 
-def _attach_placeholders(model: ir.Model) -> None:
+def _mark_external(model: ir.Model) -> None:
     """Give the weights that are still used a tensor of the right type, shape and size without content."""
     for name, value in model.graph.initializers.items():
         if value.const_value is None:

@@ -39,18 +39,6 @@ def with_weights(model: onnx.ModelProto, module: nn.Module) -> onnx.ModelProto:
     return filled
 
 
-def with_random_weights(model: onnx.ModelProto, seed: int = 0) -> onnx.ModelProto:
-    """A copy whose external tensors hold small random numbers; zeros for integers, positive ones for variances."""
-    generator = torch.Generator().manual_seed(seed)
-    filled = onnx.ModelProto()
-    filled.CopyFrom(model)
-    for tensor in filled.graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            value = torch.randn(tuple(tensor.dims), generator=generator) * 0.02
-            fill(tensor, value.abs() + 0.5 if "var" in tensor.name else value)
-    return filled
-
-
 def fill(tensor: TensorProto, value: Tensor) -> None:
     """Store a value in an initialiser that had none, in the initialiser's own element type."""
     kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
