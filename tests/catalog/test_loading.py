@@ -49,8 +49,8 @@ PINNED = {
 }
 
 
-def test_ids_never_change():
-    assert {c.id: c.name for c in load_catalog("full").configurations} == PINNED
+def test_published_ids_never_change():
+    assert {c.id: c.name for c in load_catalog("starter").configurations} == PINNED
 
 
 def test_starter_is_a_part_of_full():
