@@ -1,6 +1,7 @@
 """Encodes an ONNX graph: operator numbers, node features, data-flow edges, global features, memory arithmetic."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ import onnx
 
 from nnirp.errors import InputError
 from nnirp.features.canonical import canonical_order, canonicalise, keep_executed, sort_nodes
-from nnirp.features.control_flow import make_call, resolve_control_flow
+from nnirp.features.control_flow import ControlNotes, make_call, resolve_control_flow
 from nnirp.features.cost import bytes_read, call_cost, is_parameter
 from nnirp.features.dtypes import EDGE_DTYPES
 from nnirp.features.graph import ABSENT, Graph, Node, parse
@@ -58,13 +59,18 @@ class EncodedGraph:
 
 
 def encode(
-    model: onnx.ModelProto, *, batch: int | None = None, form: Literal["canonical", "executed"] = "canonical"
+    model: onnx.ModelProto,
+    *,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    form: Literal["canonical", "executed"] = "canonical",
 ) -> EncodedGraph:
     """Encode a model; the file is left as it is and weights are not needed.
 
     Args:
         model: as `read_onnx` returns it. Shapes are completed only where the file does not have them all.
         batch: size for a symbolic batch dimension, and the batch size in `u`; by default the first input's first dimension.
+        dims: sizes of other symbolic dimensions and values of scalar inputs, see `nnirp.graphs.shapes.complete_shapes`.
         form: "canonical" folds constants, identities and batch normalisations, so that a model's exports agree;
             "executed" keeps every operator of the file but those that only compute constants.
 
@@ -73,7 +79,7 @@ def encode(
     """
     if form not in FORMS:
         raise InputError(f"form {form!r}: expected one of {', '.join(FORMS)}")
-    graph, notes = _read(model, batch)
+    graph, notes = _read(model, batch, dims)
     if form == "canonical":
         canonicalise(graph)
         graph_nodes = [graph.nodes[i] for i in canonical_order(graph)]
@@ -85,23 +91,26 @@ def encode(
     return _assemble(graph, graph_nodes, notes.warnings, notes.unknown, _batch_size(graph, batch), form)
 
 
-def _read(model: onnx.ModelProto, batch: int | None):
+def _read(model: onnx.ModelProto, batch: int | None, dims: Mapping[str, int] | None) -> tuple[Graph, ControlNotes]:
     graph = parse(model)
     open_inputs = [t for t in graph.inputs if not graph.is_static(t) and graph.dtype(t)]
-    if open_inputs and batch is None:
+    if open_inputs and batch is None and not dims:
         name, shape = graph.names[open_inputs[0]], graph.shape(open_inputs[0])
         shown = "unknown" if shape is None else "[" + ", ".join("?" if d < 0 else str(d) for d in shape) + "]"
         raise InputError(f"input {name!r} has the symbolic shape {shown}: give the batch size with `--batch 1`")
     if not _all_static(graph):
         _forget_unused_outputs(graph)
-    if not _all_static(graph):
+    assumed: list[str] = []
+    if dims or not _all_static(graph) or any(node.op in ("If", "Loop") for node in graph.nodes):
         from nnirp.graphs.shapes import complete_shapes
 
-        graph = parse(complete_shapes(model, batch))
+        graph = parse(complete_shapes(model, batch, dims, assumed))
         _forget_unused_outputs(graph)
     if not graph.in_order:
         sort_nodes(graph)
-    return graph, resolve_control_flow(graph)
+    notes = resolve_control_flow(graph)
+    notes.warnings[:0] = assumed
+    return graph, notes
 
 
 def _all_static(graph: Graph) -> bool:

@@ -11,7 +11,9 @@ import onnx
 from onnx import TensorProto, helper, inliner, shape_inference
 
 from nnirp.errors import InputError
+from nnirp.graphs.branches import fix_trip_counts, take_known_branches, take_larger_branches
 from nnirp.graphs.export import is_static, unresolved
+from nnirp.graphs.loops import complete_loops
 
 log = logging.getLogger(__name__)
 MAX_RUN_BYTES = 2**30
@@ -21,16 +23,23 @@ SIZE_FROM_VALUES = frozenset({"NonZero", "NonMaxSuppression", "Unique", "Compres
 
 
 def complete_shapes(
-    model: onnx.ModelProto, batch: int | None = None, dims: Mapping[str, int] | None = None
+    model: onnx.ModelProto,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    notes: list[str] | None = None,
 ) -> onnx.ModelProto:
     """A copy of a model with pinned inputs, functions inlined, and as many static shapes as the tools find.
 
-    What stays open is what `nnirp.graphs.export.unresolved` lists.
+    What stays open is what `nnirp.graphs.export.unresolved` lists. A branch whose condition follows from shapes, constants and
+    pinned values takes the place of its `If`; where a condition does not follow and shapes inside stay open, the branch with
+    more operators does.
 
     Args:
         model: as `read_onnx` returns it; it is not changed.
         batch: size of an input's first dimension where that is not a number, and of every dimension of the same name.
-        dims: sizes of other dimensions, by their name, or as `input[1]` where they have none.
+        dims: sizes of other dimensions, by their name, or as `input[1]` where they have none; for an input that is one
+            whole number (a sampling rate that chooses a branch), by the input's name, its value.
+        notes: gets a line for every branch that was assumed to be taken.
 
     Raises:
         InputError: an input has a symbolic dimension that neither argument pins, or shapes contradict each other.
@@ -39,27 +48,60 @@ def complete_shapes(
     pinned.CopyFrom(model)
     if pinned.functions:
         pinned = _inline(pinned)
+    _pin_values(pinned.graph, dims or {})
     _pin_inputs(pinned.graph, batch, dict(dims or {}))
     _forget_open_shapes(pinned.graph)
-    inferred = _infer(pinned)
-    left = len(unresolved(inferred))
+    inferred = _inferred(pinned)
+    while unresolved(inferred) and (assumed := take_larger_branches(inferred, unresolved(inferred))):
+        inferred = _inferred(inferred)
+        if notes is not None:
+            notes += assumed
+    fix_trip_counts(inferred)
+    if left := len(unresolved(inferred)):
+        _refuse_contradictions(inferred)
+        log.debug("%d tensors keep an unknown shape, first %s", left, unresolved(inferred)[0])
+    return inferred
+
+
+def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Every means of inference in turn, as long as tensors are open; each may make a condition known that opens a branch."""
+    inferred = _branches_taken(_infer(model))
+    while (left := len(unresolved(inferred))) and complete_loops(inferred):
+        inferred = _branches_taken(_infer(inferred))
+        if len(unresolved(inferred)) >= left:
+            break
     for attempt in (_symbolic, _run, _optimised):
+        left = len(unresolved(inferred))
         if not left:
             break
         better = attempt(inferred)
         if better is not None and len(unresolved(better)) < left:
-            inferred = better
-            left = len(unresolved(inferred))
-    if left:
-        _refuse_contradictions(inferred)
-        log.debug("%d tensors keep an unknown shape, first %s", left, unresolved(inferred)[0])
+            inferred = _branches_taken(better)
     return inferred
+
+
+def _branches_taken(model: onnx.ModelProto) -> onnx.ModelProto:
+    while take_known_branches(model):
+        model = _infer(model)
+    return model
 
 
 def symbolic_inputs(model: onnx.ModelProto) -> list[str]:
     """Names of the inputs that are not static."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value.name for value in model.graph.input if value.name not in weights and not is_static(value.type)]
+
+
+def _pin_values(graph: onnx.GraphProto, values: Mapping[str, int]) -> None:
+    """Whole-number inputs of one element whose value is given become constants."""
+    weights = {tensor.name for tensor in graph.initializer}
+    for value in [v for v in graph.input if v.name in values and v.name not in weights]:
+        kind = value.type.tensor_type
+        shape = [dim.dim_value for dim in kind.shape.dim]
+        if kind.elem_type in (TensorProto.INT64, TensorProto.INT32) and all(size == 1 for size in shape):
+            number = np.full(shape, values[value.name], helper.tensor_dtype_to_np_dtype(kind.elem_type))
+            graph.initializer.append(onnx.numpy_helper.from_array(number, value.name))
+            graph.input.remove(value)
 
 
 def _pin_inputs(graph: onnx.GraphProto, batch: int | None, sizes: dict[str, int]) -> None:
