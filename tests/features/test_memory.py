@@ -1,3 +1,4 @@
+import pytest
 from onnx_text import onnx_graph
 
 from nnirp.features import encode
@@ -19,9 +20,22 @@ def test_skip_connection_keeps_its_tensor_alive():
 
 
 def test_views_share_the_memory_they_look_at_and_keep_it_alive():
-    text = """net (float[10] x) => (float[10] y) <int64[2] s = {2,5}, int64[1] t = {10}>
-    { a = Relu(x) v = Reshape(a, s) w = Transpose<perm=[1,0]>(v) b = Exp(x) u = Reshape(w, t) y = Add(b, u) }"""
+    text = """net (float[10] x) => (float[10] y) <int64[2] s = {2,5}, int64[1] t = {10}, int64[3] r = {5,1,2}>
+    { a = Relu(x) v = Reshape(a, s) w = Transpose<perm=[1,0]>(v) u = Reshape(w, r) b = Exp(x) z = Tanh(u) c = Reshape(z, t) y = Add(b, c) }"""
     assert memory(text)[1] == 160
+
+
+@pytest.mark.parametrize(("perm", "peak"), [("0,1", 80), ("1,0", 120)])
+def test_a_reshape_copies_where_a_transpose_keeps_it_from_being_a_view(perm, peak):
+    text = """net (float[2,5] x) => (float[10] y) <int64[1] t = {10}>
+    { a = Relu(x) w = Transpose<perm=[PERM]>(a) y = Reshape(w, t) }"""
+    assert memory(text.replace("PERM", perm))[1] == peak
+
+
+def test_an_element_wise_result_lies_as_its_operand_does():
+    text = """net (float[2,5] x) => (float[10] y) <int64[1] t = {10}>
+    { w = Transpose<perm=[1,0]>(x) a = Relu(w) y = Reshape(a, t) }"""
+    assert memory(text)[1] == 120  # x, a and the copy
 
 
 def test_weights_are_not_activations_and_the_largest_tensor_may_be_one():

@@ -5,6 +5,7 @@ import numpy as np
 from nnirp.features.costs.movement import VIEWS
 from nnirp.features.dtypes import tensor_bytes
 from nnirp.features.graph import ABSENT, Graph
+from nnirp.features.strides import KEEPS_ORDER, Layout, is_view, keep_order
 
 MEMORY_FIELDS = ("weight_bytes", "peak_activation_bytes", "input_output_bytes", "largest_tensor_bytes")
 
@@ -32,25 +33,30 @@ def peak_activation_bytes(graph: Graph, size_of: list[int]) -> tuple[float, floa
     """Peak over the execution order of the bytes of tensors alive at once, and the largest of these tensors.
 
     The order is the file's. A tensor lives from the operator that writes it to the last that reads it, graph inputs from
-    start to end (the caller holds them), graph outputs to the end. Views (reshape, transpose, slice, …) share their operand's
-    memory and keep it alive, as in PyTorch's eager mode; weights are not activations.
+    start to end (the caller holds them), graph outputs to the end. Views (transpose, slice, a reshape of what lies together)
+    share their operand's memory and keep it alive, as in PyTorch's eager mode; a reshape that has to move data, such as one
+    after a transpose, is a tensor of its own. Weights are not activations.
     """
     end = len(graph.nodes)
     constant, kinds = graph.is_constant, graph.tensor_type
     root = list(range(len(kinds) + 1))
     birth: dict[int, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[int, int] = dict.fromkeys(graph.inputs, end)
-    for i, (op, _, inputs, outputs) in enumerate(graph.nodes):
+    layouts: dict[int, Layout] = {}
+    for i, node in enumerate(graph.nodes):
+        op, _, inputs, outputs = node
         for tensor in inputs:
             owner = root[tensor]
             if owner in last and last[owner] < i:
                 last[owner] = i
-        if op in VIEWS and inputs:
+        if op in VIEWS and inputs and is_view(graph, node, layouts):
             owner = root[inputs[0]]
             for tensor in outputs:
                 if tensor != ABSENT:
                     root[tensor] = owner
             continue
+        if layouts and op in KEEPS_ORDER:
+            keep_order(graph, node, layouts)
         for tensor in outputs:
             if tensor != ABSENT and not constant[tensor]:
                 birth[tensor] = last[tensor] = i

@@ -1,6 +1,6 @@
 """Reading ONNX files that anybody made: never their external data, and never a file that reaches out of its folder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import onnx
@@ -42,8 +42,9 @@ def read_onnx(source: str | Path | bytes, *, max_bytes: int = MAX_BYTES) -> onnx
             f"{where} is not an ONNX model (no graph, or no operator set); expected a file such as torch.onnx.export writes"
         )
     try:
-        _refuse_outside_data(model, where)
-        for nodes in _node_lists(model):
+        node_lists, tensors = _contents(model)
+        _refuse_outside_data(tensors, where)
+        for nodes in node_lists:
             _refuse_cycles(nodes, where)
     except UnicodeDecodeError:
         raise InputError(f"{where} is not an ONNX model (a name is no UTF-8); get the file again") from None
@@ -66,64 +67,61 @@ def _content(path: Path, max_bytes: int) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
 
 
-def _refuse_outside_data(model: onnx.ModelProto, where: str) -> None:
-    for tensor in _tensors(model):
-        for entry in tensor.external_data:
-            if entry.key != "location":
-                continue
-            if not isinstance(entry.value, str):  # protobuf hands out bytes where the text is not UTF-8
-                raise InputError(
-                    f"{where} names external data by bytes that are no text ({entry.value!r}); export it again"
-                )
-            windows, posix = PureWindowsPath(entry.value), PurePosixPath(entry.value)
-            rooted = posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root
-            if rooted or ".." in posix.parts or ".." in windows.parts:
-                raise UnsafeFileError(
-                    f"{where} names external data outside its folder ({entry.value!r}); save it with data beside the file"
-                )
-
-
-def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """The main graph and every control-flow body, also those inside local functions."""
-    pending = [model.graph]
-    pending += [body for function in model.functions for node in function.node for body in _bodies(node)]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        pending += [body for node in graph.node for body in _bodies(node)]
-
-
-def _bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
-def _node_lists(model: onnx.ModelProto) -> Iterator[Sequence[onnx.NodeProto]]:
-    yield from (graph.node for graph in _graphs(model))
-    yield from (function.node for function in model.functions)
-
-
-def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    for graph in _graphs(model):
-        yield from graph.initializer
-        for sparse in graph.sparse_initializer:
-            yield from (sparse.values, sparse.indices)
-    for nodes in _node_lists(model):
-        for node in nodes:
+def _contents(model: onnx.ModelProto) -> tuple[list[Sequence[onnx.NodeProto]], list[onnx.TensorProto]]:
+    """The node lists of the main graph, of every control-flow body and of local functions; and every tensor with content."""
+    graphs, node_lists, tensors = [model.graph], [function.node for function in model.functions], []
+    done = 0
+    while graphs or done < len(node_lists):
+        if graphs:
+            graph = graphs.pop()
+            tensors += graph.initializer
+            for sparse in graph.sparse_initializer:
+                tensors += (sparse.values, sparse.indices)
+            node_lists.append(graph.node)
+        for node in node_lists[done]:
             for attribute in node.attribute:
-                if attribute.HasField("t"):
-                    yield attribute.t
-                yield from attribute.tensors
+                has = attribute.HasField  # whatever its type claims
+                if has("t"):
+                    tensors.append(attribute.t)
+                if has("g"):
+                    graphs.append(attribute.g)
+                if attribute.graphs or attribute.tensors:
+                    graphs += attribute.graphs
+                    tensors += attribute.tensors
+        done += 1
+    return node_lists, tensors
+
+
+def _refuse_outside_data(tensors: list[onnx.TensorProto], where: str) -> None:
+    named = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
+    for location in named:
+        if not isinstance(location, str):  # protobuf hands out bytes where the text is not UTF-8
+            raise InputError(f"{where} names external data by bytes that are no text ({location!r}); export it again")
+        windows, posix = PureWindowsPath(location), PurePosixPath(location)
+        rooted = posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root
+        if rooted or ".." in posix.parts or ".." in windows.parts:
+            raise UnsafeFileError(
+                f"{where} names external data outside its folder ({location!r}); save it with data beside the file"
+            )
 
 
 def _refuse_cycles(nodes: Sequence[onnx.NodeProto], where: str) -> None:
     """Kahn's algorithm; a graph in order, which nearly all are, is seen to be so in one pass."""
-    made_by = {name: number for number, node in enumerate(nodes) for name in node.output if name}
-    needs = [{made_by[name] for name in node.input if name in made_by} for node in nodes]
-    if all(not inputs or max(inputs) < number for number, inputs in enumerate(needs)):
+    made_by: dict[str, int] = {}
+    for number, node in enumerate(nodes):
+        for name in node.output:
+            made_by[name] = number
+    made_by.pop("", None)
+    needs: list[list[int]] = []
+    in_order = True
+    for number, node in enumerate(nodes):
+        producers = [made_by[name] for name in node.input if name in made_by]
+        needs.append(producers)
+        if producers and max(producers) >= number:
+            in_order = False
+    if in_order:
         return
+    needs = [list(set(producers)) for producers in needs]
     users: dict[int, list[int]] = {}
     for number, inputs in enumerate(needs):
         for producer in inputs:
