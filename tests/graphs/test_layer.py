@@ -1,39 +1,12 @@
 import json
-from dataclasses import dataclass
-from types import SimpleNamespace
 
 import onnx
-import torch
-from torch import nn
 
 from nnirp.catalog import load_catalog
-from nnirp.graphs.layer import export_catalog, export_configuration, export_manifest
+from nnirp.graphs import layer
+from nnirp.graphs.configuration import PROGRESS
+from nnirp.graphs.layer import export_catalog, export_manifest, finished_rows, speed
 from nnirp.layers.archives import iter_archive
-
-
-@dataclass(frozen=True)
-class Sample:
-    name: str
-    batch: int
-
-
-CONFIGURATION = SimpleNamespace(
-    id=7, name="tiny", samples=(Sample("tiny_b1", 1), Sample("bad_b2", 2), Sample("tiny_b3", 3))
-)
-
-
-def build(configuration, sample, device):
-    if sample.name.startswith("bad"):
-        raise RuntimeError("this library\nis too new")
-    with torch.device(device):
-        return SimpleNamespace(module=nn.Linear(4, 4).eval(), inputs={"input": torch.zeros(sample.batch, 4)})
-
-
-def test_a_sample_that_fails_is_a_row_and_the_rest_goes_on(tmp_path):
-    rows = export_configuration(CONFIGURATION, tmp_path / "7.tar.gz", opset=20, build=build)
-    assert [row.status for row in rows] == ["ok", "failed", "ok"]
-    assert rows[1].error == "RuntimeError: this library is too new"
-    assert [name for name, _ in iter_archive(tmp_path / "7.tar.gz")] == ["tiny_b1.onnx", "tiny_b3.onnx"]
 
 
 def test_the_manifest_holds_no_times():
@@ -55,3 +28,19 @@ def test_a_catalog_is_exported_in_processes_and_a_second_call_only_copies(tmp_pa
     assert seen == [[0, 1], [1]]
     (content,) = [content for _, content in iter_archive(tmp_path / "first" / "601.tar.gz")]
     assert onnx.load_model_from_string(content).graph.node
+    assert speed(finished_rows(tmp_path / "work"))["graphs"] == 1
+
+
+def test_a_process_that_dies_costs_its_group_and_the_rest_goes_on(tmp_path):
+    configuration = load_catalog("starter").by_id(601)
+    names = [sample.name for sample in configuration.samples]
+    lines = [
+        {"rows": [{"sample": n, "configuration": 601, "status": "ok", "error": None, "nodes": 1} for n in names[2:]]}
+    ]
+    lines.append({"started": names[:2]})
+    (tmp_path / PROGRESS).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    layer._give_up_group(configuration, tmp_path, "killed by signal 11")
+    last = json.loads((tmp_path / PROGRESS).read_text().splitlines()[-1])
+    assert [(row["sample"], row["status"], row["error"]) for row in last["rows"]] == [
+        (name, "failed", "killed by signal 11") for name in names[:2]
+    ]

@@ -1,6 +1,7 @@
 """Commands that make or show data layers: catalog, export, profile, encode."""
 
 import json as json_module
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -67,6 +68,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Export every sample of the catalog as a weight-free ONNX graph."""
+    from nnirp.graphs.layer import finished_rows, speed
+
     project = project_of(context, root)
     if not status:
         from nnirp.stages.export import run
@@ -74,10 +77,18 @@ def export(
         run(project)
     rows = read_manifest(project, "export.json")["samples"]
     failed = {name: row["error"] for name, row in rows.items() if row["status"] != "ok"}
+    methods = Counter(row.get("method", "traced") for row in rows.values() if row["status"] == "ok")
+    seconds = speed(finished_rows(project.work / "export"))
     if json:
-        emit_json({"samples": len(rows), "exported": len(rows) - len(failed), "failed": failed})
-    else:
-        emit_table(f"{len(rows) - len(failed)} of {len(rows)} samples exported", ("sample", "error"), failed.items())
+        emit_json(
+            {"samples": len(rows), "exported": len(rows) - len(failed), "failed": failed}
+            | {"methods": dict(methods), "this machine": seconds}
+        )
+        return
+    emit_table(f"{len(rows) - len(failed)} of {len(rows)} samples exported", ("sample", "error"), failed.items())
+    emit_table("how", ("method", "samples"), methods.items())
+    if seconds["graphs"]:
+        emit_table("on this machine, one core", ("what", "value"), [(k, f"{v:.2f}") for k, v in seconds.items()])
 
 
 def profile(
@@ -133,8 +144,6 @@ def encode(
 
 def show_encoded(file: Path, batch: int | None, json: bool) -> None:
     """Operators, arithmetic and memory of one ONNX file, as the predictors see it."""
-    from collections import Counter
-
     from nnirp.features.vocabulary import load_vocabulary
     from nnirp.prediction.encoding import encode_file
 

@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 
 import onnx
@@ -27,34 +28,62 @@ FOLD_INPUT_LIMIT, FOLD_OUTPUT_LIMIT = 1 << 20, 1 << 22
 LIBRARIES = ("torch", "torchvision", "onnx", "onnxscript", "onnx-ir", "transformers", "timm")
 
 
+@dataclass(frozen=True)
+class Timings:
+    """Seconds of one export, by part."""
+
+    building: float
+    tracing: float
+    optimising: float
+
+
 def export_graph(module: nn.Module, inputs: Mapping[str, Tensor], *, opset: int = OPSET) -> onnx.ModelProto:
-    """Trace a module and write its graph without weights.
+    """Return the graph of a module without its weights: `optimise` after `trace`, where arguments and errors are described."""
+    return optimise(trace(module, inputs, opset=opset))
+
+
+def trace(module: nn.Module, inputs: Mapping[str, Tensor], *, opset: int = OPSET) -> ir.Model:
+    """Trace a module.
 
     Args:
         module: in evaluation mode, on the meta device; `module(**inputs)` is what is traced.
         inputs: keyword inputs on the meta device; their sizes become the graph's static sizes.
         opset: of the default operator domain.
 
+    Raises:
+        NnirpError: the exporter fails; the message is one line.
+    """
+    with _one_line_of_error(), _quiet(), _one_registry():
+        program = torch.onnx.export(
+            module, (), kwargs=dict(inputs), dynamo=True, optimize=False, opset_version=opset, verbose=False
+        )
+        return program.model
+
+
+def optimise(model: ir.Model) -> onnx.ModelProto:
+    """Simplify what was traced, and strip it of what is no topology.
+
     Returns:
         A model whose weights are external tensors without a file and whose constants are inline. Node and tensor names are short
         and derived from positions, weights keep the module's parameter names, so that two exports give equal bytes.
 
     Raises:
-        NnirpError: the exporter fails, or a tensor has no static shape; the message is one line.
+        NnirpError: the simplification fails, or a tensor has no static shape; the message is one line.
     """
+    with _one_line_of_error(), _quiet():
+        _detach_weights(model)
+        _simplify(model)
+    return _finished(model)
+
+
+@contextlib.contextmanager
+def _one_line_of_error() -> Iterator[None]:
     try:
-        with _quiet(), _one_registry():
-            program = torch.onnx.export(
-                module, (), kwargs=dict(inputs), dynamo=True, optimize=False, opset_version=opset, verbose=False
-            )
-            model = program.model
-            _detach_weights(model)
-            _simplify(model)
+        yield
     except Exception as error:
         raise NnirpError(
             f"the exporter failed: {type(error).__name__}: {' '.join(str(error).split())[:400]}"
         ) from error
-    return _finished(model)
 
 
 def _finished(model: ir.Model) -> onnx.ModelProto:

@@ -1,68 +1,30 @@
 """The onnx-graphs layer: every sample of a catalog exported, a configuration an archive, a failure a row."""
 
 import hashlib
+import itertools
 import json
 import logging
+import multiprocessing
+import os
 import shutil
-import subprocess
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nnirp.errors import NnirpError
+from nnirp.graphs.configuration import PROGRESS, ConfigurationExport, ExportRow, read_progress
 from nnirp.layers.archives import write_archive
 
 log = logging.getLogger(__name__)
-VERSION = 2
+VERSION = 3
 """Raised when an exported graph changes its meaning, so that kept work is not taken for new."""
-TIMEOUT_S = 3600.0
-
-
-@dataclass(frozen=True)
-class ExportRow:
-    """What became of one sample. `seconds` is kept out of the manifest, whose bytes are deterministic."""
-
-    sample: str
-    configuration: int
-    status: str
-    error: str | None
-    nodes: int
-    seconds: float
-
-
-def export_configuration(configuration: Any, output: Path, *, opset: int, build: Callable[..., Any]) -> list[ExportRow]:
-    """Export every sample of one configuration into one flat archive.
-
-    Args:
-        configuration: with `id` and `samples`.
-        output: path of `<id>.tar.gz`; not written when no sample could be exported.
-        build: `build(configuration, sample, device)` with `.module` and `.inputs`.
-    """
-    from nnirp.graphs.export import export_graph
-
-    rows, members = [], []
-    for sample in configuration.samples:
-        started = time.perf_counter()
-        try:
-            built = build(configuration, sample, "meta")
-            graph = export_graph(built.module, built.inputs, opset=opset)
-        except Exception as error:
-            reason = " ".join(f"{'' if isinstance(error, NnirpError) else type(error).__name__ + ': '}{error}".split())
-            rows.append(
-                ExportRow(sample.name, configuration.id, "failed", reason[:500], 0, time.perf_counter() - started)
-            )
-            continue
-        members.append((f"{sample.name}.onnx", graph.SerializeToString(deterministic=True)))
-        rows.append(
-            ExportRow(sample.name, configuration.id, "ok", None, len(graph.graph.node), time.perf_counter() - started)
-        )
-    if members:
-        write_archive(output, members)
-    return rows
+TIMEOUT_S = 1800.0
+"""For one group of samples; a group that takes longer is a failure."""
+PRELOADED = ["torch", "torch.onnx._internal.exporter._core", "onnxscript.optimizer", "transformers", "timm"]
+"""What the server of fresh processes has imported before it forks them."""
 
 
 def export_catalog(
@@ -79,7 +41,8 @@ def export_catalog(
     Args:
         catalog_path: `manifests/catalog.json`.
         output: folder to fill with `<id>.tar.gz`.
-        work: keeps finished archives by a digest of the configuration, the version of this layer and the libraries.
+        work: keeps finished archives by a digest of the configuration, the version of this layer and the libraries, and the
+            finished groups of samples of unfinished configurations.
         jobs: processes at once.
 
     Returns:
@@ -97,83 +60,137 @@ def export_catalog(
     left.sort(key=lambda c: -len(c.samples))
     done = len(folders) - len(left)
     on_progress(done, len(folders))
-    lost: dict[int, list[ExportRow]] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(_in_process, catalog_path, c, folders[c.id], opset): c for c in left}
+        futures = {pool.submit(_finish, catalog_path, c, folders[c.id], opset): c for c in left}
         for future in as_completed(futures):
-            configuration = futures[future]
-            if reason := future.result():
-                log.warning("%s: %s", configuration.name, reason)
-                lost[configuration.id] = [
-                    ExportRow(s.name, configuration.id, "failed", reason, 0, 0.0) for s in configuration.samples
-                ]
+            future.result()
             done += 1
-            on_progress(done, len(folders), configuration.name)
+            on_progress(done, len(folders), futures[future].name)
     rows = []
     for configuration in catalog.configurations:
-        if configuration.id in lost:
-            rows += lost[configuration.id]
-            continue
-        folder = folders[configuration.id]
-        rows += [ExportRow(**row) for row in json.loads((folder / "rows.json").read_text(encoding="utf-8"))]
-        archive = folder / f"{configuration.id}.tar.gz"
+        rows += read_rows(folders[configuration.id])
+        archive = folders[configuration.id] / f"{configuration.id}.tar.gz"
         if archive.is_file():
             shutil.copyfile(archive, output / archive.name)
     return rows
+
+
+def read_rows(folder: Path) -> list[ExportRow]:
+    """Rows of one finished configuration."""
+    return [ExportRow(**row) for row in json.loads((folder / "rows.json").read_text(encoding="utf-8"))]
 
 
 def export_manifest(rows: Sequence[ExportRow], opset: int) -> dict[str, Any]:
     """The content of `manifests/export.json`; without times, so that the same graphs give the same bytes."""
     from nnirp.graphs.export import environment
 
-    samples = {row.sample: {"status": row.status, "error": row.error, "nodes": row.nodes} for row in rows}
+    samples = {
+        row.sample: {
+            "status": row.status,
+            "error": row.error,
+            "nodes": row.nodes,
+            "method": row.method,
+            "note": row.note,
+        }
+        for row in rows
+    }
     return {"schema": 1, "environment": environment(opset), "samples": samples}
 
 
-def _in_process(catalog_path: Path, configuration: Any, folder: Path, opset: int) -> str | None:
-    """Export one configuration in a process of its own; the reason when that dies, and then nothing is kept."""
+def finished_rows(work: Path) -> list[ExportRow]:
+    """Rows of every configuration that was finished in a work folder, with the seconds they took."""
+    return [row for path in sorted(work.glob("*/rows.json")) for row in read_rows(path.parent)]
+
+
+def speed(rows: Sequence[ExportRow]) -> dict[str, float]:
+    """Graphs made, graphs a second of one core, and the seconds of each part of the work."""
+    parts: Counter[str] = Counter()
+    for row in rows:
+        parts.update(row.seconds)
+    total = sum(parts.values())
+    return {"graphs": len(rows), "graphs a second": len(rows) / total if total else 0.0} | {
+        f"{name} (s)": seconds for name, seconds in parts.most_common()
+    }
+
+
+def _finish(catalog_path: Path, configuration: Any, folder: Path, opset: int) -> None:
+    """Export one configuration in processes of its own; a group of samples in which one dies is a group of failures."""
     draft = folder.with_name(folder.name + ".part")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
-    command = [
-        sys.executable,
-        "-m",
-        "nnirp.graphs.layer",
-        str(catalog_path),
-        str(configuration.id),
-        str(draft),
-        str(opset),
-    ]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        return f"no end after {TIMEOUT_S:.0f} s"
-    if not (draft / "rows.json").is_file():
-        return f"the exporting process ended with code {done.returncode}: {' '.join(done.stderr.split())[-300:]}"
+    draft.mkdir(parents=True, exist_ok=True)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    while not (draft / "rows.json").is_file():
+        process = context.Process(target=export_one, args=(catalog_path, configuration.id, draft, opset))
+        process.start()
+        reason = _wait(process, draft / PROGRESS)
+        if (draft / "rows.json").is_file():
+            break
+        log.warning("%s: %s", configuration.name, reason)
+        _give_up_group(configuration, draft, reason)
     draft.replace(folder)
-    return None
 
 
-def _write_rows(rows: Sequence[ExportRow], folder: Path) -> None:
-    (folder / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+def _wait(process: Any, progress: Path) -> str:
+    """Wait for a process as long as its progress grows; the reason of its end."""
+    seen, since = -1, time.monotonic()
+    while process.is_alive():
+        process.join(5.0)
+        size = progress.stat().st_size if progress.is_file() else 0
+        if size != seen:
+            seen, since = size, time.monotonic()
+        elif time.monotonic() - since > TIMEOUT_S:
+            process.kill()
+            process.join()
+            return f"no end after {TIMEOUT_S:.0f} s"
+    log_file = progress.with_name("stderr.txt")
+    text = log_file.read_text(encoding="utf-8", errors="replace") if log_file.is_file() else ""
+    return f"the exporting process ended with code {process.exitcode}: {' '.join(text.split())[-300:]}"
+
+
+def _give_up_group(configuration: Any, draft: Path, reason: str) -> None:
+    """Write the samples of the group that was under way as failures, so that the next process goes on after it."""
+    entries = list(read_progress(draft))
+    known = {row["sample"] for entry in entries for row in entry.get("rows", ())}
+    names = entries[-1].get("started") if entries else None
+    if not names:  # it died before any group: nothing of this configuration can be exported
+        names = [sample.name for sample in configuration.samples if sample.name not in known]
+    rows = [ExportRow(name, configuration.id, "failed", reason[:500], 0) for name in names if name not in known]
+    entries.append({"rows": [asdict(row) for row in rows]})
+    (draft / PROGRESS).write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+
+
+def export_one(catalog_path: Path, identifier: int, draft: Path, opset: int) -> None:
+    """Export one configuration of a catalog into its draft: what runs in a process of its own."""
+    import torch
+
+    from nnirp.catalog import Catalog, build
+    from nnirp.graphs.export import Timings, optimise, trace
+
+    with (draft / "stderr.txt").open("w") as stream:
+        os.dup2(stream.fileno(), 2)
+    torch.set_num_threads(1)
+
+    def export(configuration: Any, sample: Any) -> tuple[Any, Timings]:
+        marks = [time.perf_counter()]
+        built = build(configuration, sample, "meta")
+        marks.append(time.perf_counter())
+        traced = trace(built.module, built.inputs, opset=opset)
+        marks.append(time.perf_counter())
+        graph = optimise(traced)
+        marks.append(time.perf_counter())
+        return graph, Timings(*(b - a for a, b in itertools.pairwise(marks)))
+
+    configuration = Catalog.from_json(catalog_path).by_id(identifier)
+    rows = ConfigurationExport(configuration, draft, export).run()
+    members = [(f"{r.sample}.onnx", (draft / f"{r.sample}.onnx").read_bytes()) for r in rows if r.status == "ok"]
+    if members:
+        write_archive(draft / f"{identifier}.tar.gz", members)
+    for name, _ in members:
+        (draft / name).unlink()
+    partial = draft / "rows.json.part"
+    partial.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+    partial.replace(draft / "rows.json")
 
 
 def _digest(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def main(catalog_path: str, identifier: str, folder: str, opset: str) -> None:
-    """Export one configuration of a catalog: what `export_catalog` runs in a process of its own."""
-    import torch
-
-    from nnirp.catalog import Catalog, build
-
-    torch.set_num_threads(1)
-    configuration = Catalog.from_json(Path(catalog_path)).by_id(int(identifier))
-    target = Path(folder)
-    rows = export_configuration(configuration, target / f"{identifier}.tar.gz", opset=int(opset), build=build)
-    _write_rows(rows, target)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

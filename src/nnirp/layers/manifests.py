@@ -70,6 +70,8 @@ class ExportRow(Manifest):
     status: Literal["ok", "failed"]
     error: str | None = None
     nodes: int | None = None
+    method: Literal["traced", "derived"] = "traced"
+    note: str | None = None
 
 
 class ExportManifest(Manifest):

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 
-from nnirp.graphs.layer import export_catalog, export_manifest
+from nnirp.graphs.layer import export_catalog, export_manifest, speed
 from nnirp.progress import progress
 from nnirp.project import Project, publishing
 
@@ -26,11 +26,7 @@ def run(project: Project) -> None:
         )
         manifest.write_text(json.dumps(export_manifest(rows, opset), indent=1, sort_keys=True) + "\n", encoding="utf-8")
     failed = [row for row in rows if row.status != "ok"]
-    log.info(
-        "%d of %d samples exported in %.0f s of one core",
-        len(rows) - len(failed),
-        len(rows),
-        sum(row.seconds for row in rows),
-    )
+    log.info("%d of %d samples exported", len(rows) - len(failed), len(rows))
+    log.info("one core: %s", ", ".join(f"{name} {value:.2f}" for name, value in speed(rows).items()))
     for row in failed:
         log.warning("%s: %s", row.sample, row.error)
