@@ -73,6 +73,13 @@ def test_shape_arithmetic_on_static_tensors_disappears():
     assert encode(onnx_graph(text)).op_names == ("Relu",)
 
 
+def test_a_quantised_weight_is_read_as_it_is_stored():
+    text = """ net (float[2,3] x) => (float[2,5] y) <int8[3,5] q, float s> { w = DequantizeLinear(q, s) y = MatMul(x, w) }"""
+    encoded = encode(onnx_graph(text))
+    assert encoded.op_names == ("MatMul",)
+    assert (encoded.memory[0], round(2 ** float(encoded.x[0, 3]) - 1)) == (15, 15)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_features_do_not_depend_on_names_or_on_where_weights_are_listed(random):

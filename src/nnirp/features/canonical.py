@@ -20,6 +20,8 @@ _RANDOM = frozenset(
 _SAME_SHAPE_IS_IDENTITY = frozenset(
     ["Reshape", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Tile", "Pad", "Cast", "CastLike", "Concat", "Split"]
 )
+# A constant result is its operand: a quantised weight is read as it is stored.
+_READS_ITS_OPERAND = frozenset(["Identity", "Dropout", "DequantizeLinear"])
 _RESHAPES = frozenset(["Reshape", "Squeeze", "Unsqueeze", "Flatten"])
 _FOLDS_BATCH_NORM = frozenset(["Conv", "ConvTranspose", "Gemm"])
 
@@ -89,7 +91,7 @@ def drop_constants_and_identities(graph: Graph, is_identity: Callable[[Graph, No
             for tensor in node.outputs:
                 if tensor != ABSENT:
                     is_constant[tensor] = True
-            if inputs and op in ("Identity", "Dropout"):
+            if inputs and op in _READS_ITS_OPERAND:
                 alias[node.outputs[0]] = inputs[0]
             elif inputs and op in VIEWS and op not in ("Expand", "Slice", "Split"):
                 graph.storage[node.outputs[0]] = inputs[0]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from nnirp.errors import InputError
 from nnirp.features.costs import (  # noqa: F401  (each registers its formulas)
+    attention,
     control,
     convolution,
     detection,

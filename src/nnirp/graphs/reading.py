@@ -107,21 +107,16 @@ def _refuse_outside_data(tensors: list[onnx.TensorProto], where: str) -> None:
 
 def _refuse_cycles(nodes: Sequence[onnx.NodeProto], where: str) -> None:
     """Kahn's algorithm; a graph in order, which nearly all are, is seen to be so in one pass."""
-    made_by: dict[str, int] = {}
-    for number, node in enumerate(nodes):
-        for name in node.output:
-            made_by[name] = number
-    made_by.pop("", None)
-    needs: list[list[int]] = []
-    in_order = True
-    for number, node in enumerate(nodes):
-        producers = [made_by[name] for name in node.input if name in made_by]
-        needs.append(producers)
-        if producers and max(producers) >= number:
-            in_order = False
-    if in_order:
+    made: set[str] = set()
+    early: set[str] = set()  # read before they are made, or made elsewhere
+    for node in nodes:
+        early.update([name for name in node.input if name not in made])
+        made.update(node.output)
+    made.discard("")
+    if early.isdisjoint(made):
         return
-    needs = [list(set(producers)) for producers in needs]
+    made_by = {name: number for number, node in enumerate(nodes) for name in node.output if name}
+    needs = [{made_by[name] for name in node.input if name in made_by} for node in nodes]
     users: dict[int, list[int]] = {}
     for number, inputs in enumerate(needs):
         for producer in inputs:

@@ -13,7 +13,7 @@ def _convolution(weight: tuple[int, ...], output: tuple[int, ...]) -> float:
     return 2.0 * prod(output) * prod(weight[1:])
 
 
-@flops("Conv", "FusedConv", "ConvInteger")
+@flops("Conv", "FusedConv", "ConvInteger", "NhwcConv", "NhwcFusedConv")
 def convolution(call: Call) -> float:
     """2 · |Y| · (C_in / groups) · ∏ kernel.
 

@@ -57,6 +57,8 @@ ELEMENTWISE_FLOPS: dict[str, float] = {
             "CumProd",
             "ThresholdedRelu",
             "Bernoulli",
+            "Binarizer",
+            "Imputer",
         ],
         1.0,
     ),
@@ -76,6 +78,11 @@ ELEMENTWISE_FLOPS: dict[str, float] = {
     "Celu": 6.0,
     "Shrink": 3.0,
     "BiasGelu": 6.0,  # add, Gelu
+    "BiasSplitGelu": 7.0,  # add to both halves, Gelu of one, product
+    "BiasAdd": 2.0,  # bias and skip
+    "MulInteger": 3.0,  # subtract both zero points, multiply
+    "ComplexMul": 3.0,  # four products and two additions for two numbers
+    "Scaler": 2.0,  # subtract the offset, scale
     "RotaryEmbedding": 3.0,  # two products and an addition
 }
 # Gelu by its `approximate`: x/2 · (1 + erf(x/√2)) and the tanh form, Hendrycks & Gimpel, 2016.

@@ -1,7 +1,8 @@
-"""Matrix products: MatMul, Gemm, Einsum, attention and their fused and low-precision relatives."""
+"""Matrix products: MatMul, Gemm, Einsum, mixtures of experts and their fused and low-precision relatives."""
 
 from math import prod
 
+from nnirp.features.costs.elementwise import ELEMENTWISE_FLOPS
 from nnirp.features.costs.registry import Call, flops
 
 
@@ -10,7 +11,7 @@ def matmul_macs(left: tuple[int, ...], output: tuple[int, ...]) -> int:
     return prod(output) * (left[-1] if left else 1)
 
 
-@flops("MatMul", "MatMulInteger")
+@flops("MatMul", "MatMulInteger", "MatMulInteger16")
 def matmul(call: Call) -> float:
     """2 · |Y| · K. Source: ONNX MatMul (numpy.matmul); `torch.utils.flop_counter.bmm_flop`."""
     return 2.0 * matmul_macs(call.inputs[0].shape, call.out.shape)
@@ -31,15 +32,37 @@ def packed_matmul(call: Call) -> float:
     return 2.0 * call.out.size * inner + 2.0 * inner * columns
 
 
-@flops("Gemm", "QGemm")
+@flops("Gemm", "QGemm", "GemmFloat8", "FusedGemm", "GemmFastGelu")
 def gemm(call: Call) -> float:
-    """2 · M · N · K; the third operand is the accumulator's start, as a convolution's bias is.
+    """2 · M · N · K; the third operand is the accumulator's start, as a convolution's bias is. A fused activation adds its own.
 
-    Source: ONNX Gemm (Y = αA'B' + βC); `torch.utils.flop_counter.addmm_flop`.
+    Source: ONNX Gemm (Y = αA'B' + βC); `torch.utils.flop_counter.addmm_flop`; com.microsoft FusedGemm, GemmFastGelu.
     """
     left = call.inputs[0].shape
     inner = left[0] if call.attributes.get("transA") else left[-1]
-    return 2.0 * call.out.size * inner
+    after = {"FusedGemm": ELEMENTWISE_FLOPS.get(call.attributes.get("activation", ""), 1.0), "GemmFastGelu": 9.0}
+    return 2.0 * call.out.size * inner + after.get(call.op, 0.0) * call.out.size
+
+
+@flops("LinearClassifier", "LinearRegressor")
+def linear_model(call: Call) -> float:
+    """2 FLOPs a coefficient and row. Source: ai.onnx.ml LinearClassifier, LinearRegressor."""
+    return 2.0 * call.inputs[0].shape[0] * len(call.attributes["coefficients"])
+
+
+@flops("MoE", "QMoE")
+def mixture_of_experts(call: Call) -> float:
+    """2 · tokens · k · the weights of one expert: every token passes k experts. Router and activations are left out.
+
+    Weights are [experts, …]; those of QMoE hold 8 / bits in a byte. Source: com.microsoft MoE, QMoE; Fedus et al., Switch
+    Transformers, 2022, section 2.
+    """
+    tokens = prod(call.inputs[0].shape[:-1])
+    positions, packed = (
+        ((2, 4, 6), 1) if call.op == "MoE" else ((2, 5, 8), 8 // call.attributes.get("expert_weight_bits", 4))
+    )
+    expert = sum(prod(call.inputs[p].shape[1:]) * packed for p in positions if call.given(p))
+    return 2.0 * tokens * call.attributes.get("k", 1) * expert
 
 
 @flops("QLinearMatMul")
@@ -92,55 +115,3 @@ def _expand(term: str, rank: int) -> list[str]:
         return list(term)
     hidden = rank - len(head) - len(tail)
     return [*head, *(f".{hidden - i}" for i in range(hidden)), *tail]
-
-
-def attention_flops(batch: int, heads: int, queries: int, keys: int, head: int, value_head: int) -> float:
-    """Two products and a softmax: 2·b·h·q·k·(d + d_v), and 6·b·h·q·k for scaling and softmax.
-
-    Source: Vaswani et al., Attention Is All You Need, 2017, equation 1; `torch.utils.flop_counter.sdpa_flop_count`.
-    """
-    scores = batch * heads * queries * keys
-    return 2.0 * scores * (head + value_head) + 6.0 * scores
-
-
-@flops("Attention", "FlexAttention")
-def attention(call: Call) -> float:
-    """Scaled dot-product attention on 4-D [b, h, s, d] or 3-D [b, s, h·d] operands with an optional past.
-
-    Source: ONNX Attention (opset 23). A com.microsoft Attention, whose weight is the projection, adds that product.
-    """
-    query = call.inputs[0].shape
-    if call.given(1) and len(call.inputs[1].shape) == 2:  # com.microsoft: x [b, s, e], weight [e, 3h]
-        batch, length, width = query
-        columns = call.inputs[1].shape[1]
-        heads, hidden = call.attributes["num_heads"], columns // 3
-        projection = 2.0 * batch * length * width * columns
-        return projection + attention_flops(batch, heads, length, length, hidden // heads, hidden // heads)
-    key, value = call.inputs[1].shape, call.inputs[2].shape
-    past = call.inputs[4].shape[2] if call.given(4) else 0
-    if len(query) == 4:
-        batch, heads, queries, head = query
-        return attention_flops(batch, heads, queries, key[2] + past, head, value[3])
-    heads, key_heads = call.attributes["q_num_heads"], call.attributes["kv_num_heads"]
-    batch, queries, width = query
-    return attention_flops(batch, heads, queries, key[1] + past, width // heads, value[2] // key_heads)
-
-
-@flops("MultiHeadAttention", "GroupQueryAttention")
-def multi_head_attention(call: Call) -> float:
-    """Attention on projected [b, s, h·d] operands. Source: com.microsoft MultiHeadAttention, GroupQueryAttention."""
-    batch, queries, width = call.inputs[0].shape[:3]
-    heads = call.attributes["num_heads"]
-    keys = call.inputs[1].shape[1] if call.given(1) else queries
-    head = call.out.shape[-1] // heads
-    return attention_flops(batch, heads, queries, keys, width // heads if call.given(1) else head, head)
-
-
-@flops("LinearAttention")
-def linear_attention(call: Call) -> float:
-    """A state update and a read-out a token: 4 · b · h · s · d · d_v. Source: Katharopoulos et al., 2020, equations 18–20."""
-    query, value = call.inputs[0].shape, call.inputs[2].shape
-    if len(query) == 4:
-        return 4.0 * query[0] * query[1] * query[2] * query[3] * value[3]
-    heads = call.attributes.get("q_num_heads", 1)
-    return 4.0 * query[0] * query[1] * query[2] * (value[2] // heads)

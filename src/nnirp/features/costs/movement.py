@@ -71,6 +71,12 @@ DATA_MOVEMENT = frozenset(
         "CastMap",
         "QLinearConcat",
         "Col2Im",
+        "ExpandDims",
+        "UnfoldTensor",
+        "TorchEmbedding",
+        "OneHotEncoder",
+        "StringConcat",
+        "StringSplit",
     ]
 )
 
@@ -80,7 +86,9 @@ VIEWS = frozenset(
 )
 
 # Operators that read only as many elements of the first operand as they write: a table look-up does not read the table.
-READS_WHAT_IT_WRITES = frozenset(["Gather", "GatherElements", "GatherND", "Slice"])
+READS_WHAT_IT_WRITES = frozenset(
+    ["Gather", "GatherElements", "GatherND", "Slice", "TorchEmbedding", "GatherBlockQuantized"]
+)
 
 # Operands that configure the operator (shapes, axes, limits). A constant there is like an attribute, which is what it is
 # in other operator-set versions: neither a weight nor an input.

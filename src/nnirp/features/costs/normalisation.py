@@ -6,14 +6,14 @@ from nnirp.features.costs.registry import Call, flops
 _FULL = 7.0
 
 
-@flops("LayerNormalization", "GroupNormalization", "InstanceNormalization")
+@flops("LayerNormalization", "GroupNormalization", "InstanceNormalization", "GroupNorm")
 def layer_normalisation(call: Call) -> float:
     """7 FLOPs an element, 6 without a shift. Source: Ba et al., Layer Normalization, 2016, equation 4; ONNX definitions."""
     shift = call.op != "LayerNormalization" or call.given(2)
     return (_FULL if shift else _FULL - 1) * call.inputs[0].size
 
 
-@flops("SkipLayerNormalization", "EmbedLayerNormalization")
+@flops("SkipLayerNormalization", "EmbedLayerNormalization", "SkipGroupNorm")
 def skip_layer_normalisation(call: Call) -> float:
     """A layer normalisation after adding the skip (and a bias): 8 or 9 FLOPs an element. Source: com.microsoft operators."""
     return (_FULL + 1 + (1 if call.given(4) else 0)) * call.out.size
@@ -43,13 +43,13 @@ def local_response_normalisation(call: Call) -> float:
     return (call.attributes["size"] + 5.0) * call.out.size
 
 
-@flops("LpNormalization", "MeanVarianceNormalization")
+@flops("LpNormalization", "MeanVarianceNormalization", "Normalizer")
 def lp_normalisation(call: Call) -> float:
     """Power, sum and divide: 3 FLOPs an element (5 with a mean to subtract). Source: ONNX definitions."""
-    return (3.0 if call.op == "LpNormalization" else 5.0) * call.out.size
+    return (5.0 if call.op == "MeanVarianceNormalization" else 3.0) * call.out.size
 
 
-@flops("Softmax", "LogSoftmax", "Hardmax")
+@flops("Softmax", "LogSoftmax", "Hardmax", "BiasSoftmax")
 def softmax(call: Call) -> float:
-    """Maximum, subtract, exponential, sum, divide (logarithm and subtract): 5 FLOPs an element. Source: ONNX Softmax."""
-    return (2.0 if call.op == "Hardmax" else 5.0) * call.out.size
+    """Maximum, subtract, exponential, sum, divide (logarithm and subtract): 5 FLOPs an element, 6 with a bias. Source: ONNX Softmax."""
+    return {"Hardmax": 2.0, "BiasSoftmax": 6.0}.get(call.op, 5.0) * call.out.size

@@ -43,3 +43,21 @@ def quantised_pool(call: Call) -> float:
             taps *= size
         return float((taps + 6) * call.out.size)
     return float(call.inputs[0].size + 6 * call.out.size)
+
+
+@flops("QLinearWhere")
+def quantised_choice(call: Call) -> float:
+    """Dequantise what is chosen (2), requantise (5), compare (1). Source: com.microsoft QLinearWhere."""
+    return 8.0 * call.out.size
+
+
+@flops("GatherBlockQuantized")
+def quantised_lookup(call: Call) -> float:
+    """Dequantise the rows that are read: 2 FLOPs an element. Source: com.microsoft GatherBlockQuantized."""
+    return 2.0 * call.out.size
+
+
+@flops("QEmbedLayerNormalization")
+def quantised_embedding(call: Call) -> float:
+    """Dequantise three look-ups (2 each), add them (2), normalise (7). Source: com.microsoft QEmbedLayerNormalization."""
+    return 15.0 * call.out.size

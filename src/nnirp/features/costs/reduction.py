@@ -21,11 +21,11 @@ def reduce(call: Call) -> float:
     return float(_REDUCE[call.op] * call.inputs[0].size + (call.out.size if call.op in _FINISH else 0))
 
 
-@flops("MaxPool", "AveragePool", "LpPool")
+@flops("MaxPool", "AveragePool", "LpPool", "NhwcMaxPool")
 def pool(call: Call) -> float:
     """∏ kernel FLOPs an output: one comparison or addition a tap, and the division. Source: ONNX MaxPool, AveragePool."""
     taps = prod(call.attributes["kernel_shape"])
-    extra = {"MaxPool": 0, "AveragePool": 1, "LpPool": taps + 1}[call.op]
+    extra = {"MaxPool": 0, "NhwcMaxPool": 0, "AveragePool": 1, "LpPool": taps + 1}[call.op]
     return float((taps + extra) * call.out.size)
 
 
