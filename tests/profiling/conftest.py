@@ -44,6 +44,8 @@ def quick():
         "build": "tiny_models:build",
         "time_budget_s": 0.01,
         "max_repeats": 8,
+        "rounds": 2,
+        "preload": (),
         "retest_fraction": 0.0,
         "calibrate": False,
         "contention_threshold": 100.0,

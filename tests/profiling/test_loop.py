@@ -3,7 +3,6 @@ import itertools
 import pytest
 
 from nnirp.profiling import loop
-from nnirp.profiling.settings import ProfileSettings
 
 
 def clock_of(times):
@@ -19,21 +18,19 @@ def test_warm_up_ends_with_its_budget():
     assert loop.warm_up(None, clock_of([900.0, 100.0]), 0.5) == ([900.0], False)
 
 
-def test_repeats_end_when_the_median_is_known():
-    timing = loop.measure(None, clock_of(itertools.repeat(2.0)), ProfileSettings(time_budget_s=100))
-    assert (timing.stopped_by, len(timing.times_ms)) == ("precision", 5)
+def visit(times, usual_ms, **changes):
+    return loop.visit(None, clock_of(times), **{"budget_s": 0.1, "most": 20, "usual_ms": usual_ms, **changes})
 
 
-def test_repeats_end_with_the_budget_but_not_before_five():
-    slow = clock_of(itertools.cycle([1000.0, 2000.0]))
-    timing = loop.measure(None, slow, ProfileSettings(time_budget_s=0.1))
-    assert (timing.stopped_by, len(timing.times_ms)) == ("time_budget", 5)
+def test_a_visit_refills_the_caches_and_then_times_calls_for_its_budget():
+    found = visit(itertools.repeat(4.0), 4.0)
+    assert found.warm_up_ms == (4.0, 4.0, 4.0)
+    assert len(found.times_ms) == 20
+    assert len(visit(itertools.repeat(4.0), 4.0, most=99).times_ms) == 25
 
 
-def test_repeats_end_at_the_most_repeats():
-    noisy = clock_of(itertools.cycle([1.0, 2.0]))
-    timing = loop.measure(None, noisy, ProfileSettings(time_budget_s=100, max_repeats=20))
-    assert (timing.stopped_by, len(timing.times_ms)) == ("max_repeats", 20)
+def test_a_long_call_is_timed_at_once_and_once():
+    assert visit([900.0], 900.0) == loop.Visit((), (900.0,))
 
 
 class Event:

@@ -140,15 +140,22 @@ def cuda(**changes):
     return SimpleNamespace(**{**answers, **changes})
 
 
-def test_vram_is_the_allocators_peak_above_what_was_held():
+def test_vram_is_the_allocators_peak_above_what_others_hold():
     monitor = VramMonitor(cuda(), "cuda", None)
-    monitor.before_model()
+    monitor.before_prepare()
     monitor.start()
-    peak, parts = monitor.read("torch")
-    assert peak == 100
+    peak, parts = monitor.read("torch", own_bytes=3 * MIB)
+    assert peak == 103  # 105 at most, 5 held, of which 3 are the model's own
     assert parts == {"allocator_peak": 105, "allocator_reserved": 128, "process": None}
     with pytest.raises(Unavailable, match="own allocator"):
-        monitor.read("runtime")
+        monitor.read("runtime", own_bytes=0)
+
+
+def test_vram_of_a_runtime_with_its_own_allocator_is_the_growth_of_the_process():
+    totals = iter([100 * MIB, 175 * MIB])
+    monitor = VramMonitor(cuda(), "cuda", SimpleNamespace(process_memory=lambda: next(totals)))
+    monitor.before_prepare()
+    assert monitor.read("runtime", own_bytes=3 * MIB)[0] == 75
 
 
 def stat(path, *, user, steal):

@@ -1,4 +1,4 @@
-from nnirp.profiling.schedule import retested, runs, schedule
+from nnirp.profiling.schedule import by_weights, retested, runs, schedule
 from nnirp.profiling.settings import ProfileSettings
 
 
@@ -26,3 +26,8 @@ def test_a_process_serves_one_configuration_or_one_sample(make_catalog, make_sam
     tasks = schedule(catalog.configurations, ProfileSettings(retest_fraction=0))
     assert sorted(len(group) for group in runs(tasks, "configuration")) == [1, 2]
     assert [len(group) for group in runs(tasks, "sample")] == [1, 1, 1]
+
+
+def test_samples_that_share_weights_are_neighbours(make_sample):
+    samples = [make_sample(f"{size}-{batch}", size=size, batch=batch) for batch in (4, 1) for size in (8, 4)]
+    assert [sample.name for sample in by_weights(samples)] == ["4-1", "4-4", "8-1", "8-4"]

@@ -17,7 +17,9 @@ from nnirp.profiling.settings import ProfileSettings
         ("retest_fraction", 1.5),
         ("isolation", "none"),
         ("cpu", -3),
-        ("confidence", 1.0),
+        ("rounds", 0),
+        ("patience", -0.5),
+        ("preload", ["no module"]),
         ("build", "no colon"),
     ],
 )
@@ -34,4 +36,5 @@ def test_an_unknown_key_is_refused_and_the_version_passed_over():
 
 def test_limits_of_a_sitting_do_not_change_what_is_measured():
     assert ProfileSettings(timeout_s=5).meaning_digest() == ProfileSettings().meaning_digest()
+    assert ProfileSettings(preload=["numpy"]) == ProfileSettings(preload=("numpy",))
     assert ProfileSettings(threads=2).meaning_digest() != ProfileSettings().meaning_digest()

@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import logging
-import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from nnirp.errors import InputError
+from nnirp.profiling.calibration import ENOUGH, floor_of
 from nnirp.profiling.journal import MAIN, RETEST, Journal, write_atomically
 from nnirp.profiling.noise import noise_floor, pair
-from nnirp.profiling.process import Lost, WorkerProcess
-from nnirp.profiling.record import failed_record, plain
+from nnirp.profiling.process import ForkServer
+from nnirp.profiling.rounds import Floor, add_rounds, calibrations, conclude
 from nnirp.profiling.schedule import Task, runs, schedule
 from nnirp.profiling.settings import ProfileSettings
+from nnirp.profiling.window import Window
 
-log = logging.getLogger(__name__)
 Progress = Callable[[int, int, str], None]
-MAX_REFERENCES = 200
+IN_MODEL = ("first_call", "memory", "warm_up", "sustained", "timed")  # seconds of a record spent in its model
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,9 @@ class CampaignSummary:
         model_seconds: in the model, warm-up and memory passes included, over all records.
         wall_seconds: of this sitting.
         timed_share: timed ÷ wall seconds of this sitting.
-        bad_moments: records whose moment was still bad after the last attempt.
+        bad_moments: records that lack good repeats after the last attempt.
+        bad_rounds: share of all rounds whose moment was bad.
+        floor: the machine at its quietest, milliseconds of the calibration kernels.
         noise_floor: see `nnirp.profiling.noise.noise_floor`.
         fingerprint: of the device.
         archives: paths written.
@@ -56,6 +57,8 @@ class CampaignSummary:
     wall_seconds: float
     timed_share: float
     bad_moments: int
+    bad_rounds: float
+    floor: dict[str, float] | None
     noise_floor: dict[str, Any]
     fingerprint: dict[str, Any] | None
     archives: list[str] = field(default_factory=list)
@@ -105,7 +108,8 @@ def run_campaign(
         if retry_failed:
             sitting.forget_failures()
         sitting.run()
-        archives = publish(catalog.configurations, journal, Path(output))
+        sitting.floor = floor_of(sitting.calibrations)
+        archives = publish(catalog.configurations, journal, Path(output), sitting.floor, settings)
         manifest = manifest or Path(output).parent / "manifests" / "retest.json"
         return _summary(catalog.configurations, sitting, archives, manifest)
 
@@ -126,108 +130,80 @@ class _Sitting:
         self.deadline = self.started + budget_minutes * 60 if budget_minutes else float("inf")
         self.on_progress = on_progress or (lambda done, total, note: None)
         self.measured, self.timed_seconds = 0, 0.0
-        self.calibrations: list[dict[str, float]] = []
-        for task in tasks:
-            if record := journal.read(task.kind, task.sample.name):
-                self._remember(record)
+        self.total, self.finished_before = 0, 0
+        metas = [r["_meta"] for t in tasks if (r := journal.read(t.kind, t.sample.name))]
+        self.calibrations = list(calibrations(metas))
+        self.floor = floor_of(self.calibrations)
 
     def forget_failures(self) -> None:
+        """Drop the records of samples that failed, so that they are measured again."""
         for task in self.tasks:
             record = self.journal.read(task.kind, task.sample.name)
             if record and record["_meta"]["status"] not in ("ok", "skipped"):
                 self.journal.drop(task.kind, task.sample.name)
 
     def run(self) -> None:
-        """First what has no record, then what was measured in a bad moment, as long as attempts are left."""
-        if self._pass([t for t in self.tasks if not self.journal.has(t.kind, t.sample.name)]):
-            for _ in range(self.settings.max_attempts - 1):
-                again = [task for task in self.tasks if self._deserves_another(task)]
-                if not again or not self._pass(again):
+        """First what has no record, then what lacks good repeats, as long as attempts are left."""
+        todo = [t for t in self.tasks if not self.journal.has(t.kind, t.sample.name)]
+        with contextlib.ExitStack() as stack:
+            server = None
+            for _ in range(self.settings.max_attempts):
+                if not todo or time.monotonic() >= self.deadline:
                     break
+                server = server or stack.enter_context(ForkServer(self.settings, self.journal.folder))
+                self._pass(todo, server)
+                todo = [task for task in self.tasks if self._deserves_another(task)]
 
     def _deserves_another(self, task: Task) -> bool:
-        meta = (self.journal.read(task.kind, task.sample.name) or {"_meta": {}})["_meta"]
-        bad = bool(meta.get("moment", {}).get("reasons"))
-        return bad and meta["attempts"] < self.settings.max_attempts
+        record = self.journal.read(task.kind, task.sample.name)
+        if record is None or record["_meta"]["status"] != "ok":
+            return False
+        meta = conclude(record, self.floor, self.settings)["_meta"]
+        return bool(meta["moment"]["reasons"]) and meta["attempts"] < self.settings.max_attempts
 
-    def _pass(self, tasks: Sequence[Task]) -> bool:
-        """Measure tasks, a worker a run of them; False when the budget is spent."""
-        total, done, began = len(tasks), 0, time.monotonic()
+    def _pass(self, tasks: Sequence[Task], server: ForkServer) -> None:
+        """Measure tasks, a worker a run of them, until the budget is spent."""
+        self.total, self.finished_before, began = len(tasks), self.measured, time.monotonic()
+
+        def done(task: Task, record: dict) -> None:
+            self._keep(task, record)
+            count = self.measured - self.finished_before
+            pace = (time.monotonic() - began) / count
+            note = f"{60 / pace:.1f} a minute, {pace * (self.total - count) / 60:.1f} min left"
+            self.on_progress(count, self.total, note)
+
+        def identify(fingerprint: dict) -> None:
+            self.journal.identify(self.settings.meaning_digest(), fingerprint)
+
+        window = Window(self.settings, server, lambda: self.floor, self._seen, done, identify)
         for group in runs(tasks, self.settings.isolation):
-            worker = None
-            try:
-                for task in group:
-                    if time.monotonic() >= self.deadline:
-                        return False
-                    if worker is None or not worker.alive:
-                        worker = self._start()
-                    self._one(worker, task)
-                    done += 1
-                    pace = (time.monotonic() - began) / done
-                    note = f"{60 / pace:.1f} a minute, {pace * (total - done) / 60:.1f} min left"
-                    self.on_progress(done, total, note)
-            finally:
-                if worker is not None:
-                    worker.close()
-        return True
+            if time.monotonic() >= self.deadline:
+                return
+            window.run(group, self.deadline)
 
-    def _start(self) -> WorkerProcess:
-        worker = WorkerProcess(self.settings, self.journal.folder)
-        try:
-            self.journal.identify(self.settings.meaning_digest(), worker.environment["fingerprint"])
-        except InputError:
-            worker.close()
-            raise
-        return worker
-
-    def _one(self, worker: WorkerProcess, task: Task) -> None:
-        name = task.sample.name
-        answer = worker.measure(plain(task.configuration), plain(task.sample), self.reference())
-        if isinstance(answer, Lost):
-            failure = (task.configuration, task.sample, self.settings, worker.environment)
-            record = failed_record(*failure, answer.status, answer.error)
-        else:
-            record = answer["record"]
+    def _keep(self, task: Task, record: dict) -> None:
         meta = record["_meta"]
-        if meta["status"] not in ("ok", "skipped"):
-            log.warning("%s: %s: %s", name, meta["status"], meta["error"])
-        previous = self.journal.read(task.kind, name)
-        record = better(previous, record)
-        if task.kind == RETEST:
-            record["_meta"]["retest"] = True
-        self.journal.write(task.kind, name, record)
-        self._remember(record)
         self.measured += 1
         self.timed_seconds += meta.get("seconds", {}).get("timed", 0.0)
+        if previous := self.journal.read(task.kind, task.sample.name):
+            record = conclude(add_rounds(previous, record), self.floor, self.settings)
+        if task.kind == RETEST:
+            record["_meta"]["retest"] = True
+        self.journal.write(task.kind, task.sample.name, record)
 
-    def _remember(self, record: dict) -> None:
-        if after := record["_meta"].get("calibration", {}).get("after"):
-            self.calibrations = [*self.calibrations[1 - MAX_REFERENCES :], after]
-
-    def reference(self) -> dict[str, float] | None:
-        """The usual calibration: the median of those seen, once there are five."""
-        if len(self.calibrations) < 5:
-            return None
-        return {name: statistics.median(c[name] for c in self.calibrations) for name in ("matmul_ms", "copy_ms")}
-
-
-def better(previous: dict | None, new: dict) -> dict:
-    """The record to keep of two attempts: a measurement before a failure, then the less disturbed moment."""
-    if previous is None:
-        return new
-    attempts = previous["_meta"]["attempts"] + 1
-
-    def disturbance(record: dict) -> float:
-        meta = record["_meta"]
-        return meta["moment"]["disturbance"] if meta["status"] == "ok" else float("inf")
-
-    kept = new if disturbance(new) <= disturbance(previous) else previous
-    kept["_meta"]["attempts"] = attempts
-    return kept
+    def _seen(self, calibration: dict[str, float]) -> None:
+        self.calibrations.append(calibration)
+        if len(self.calibrations) % ENOUGH == 0:
+            self.floor = floor_of(self.calibrations)
 
 
-def publish(configurations: Sequence[Any], journal: Journal, output: Path) -> list[str]:
-    """Write `<id>.tar.gz` of every configuration that has a record; the same records give the same bytes."""
+def publish(
+    configurations: Sequence[Any], journal: Journal, output: Path, floor: Floor, settings: ProfileSettings
+) -> list[str]:
+    """Write `<id>.tar.gz` of every configuration that has a record, judged by the final floor.
+
+    The same records give the same bytes.
+    """
     from nnirp.layers.archives import write_archive
 
     written = []
@@ -235,6 +211,7 @@ def publish(configurations: Sequence[Any], journal: Journal, output: Path) -> li
         members = []
         for sample in configuration.samples:
             if record := journal.read(MAIN, sample.name):
+                record = conclude(record, floor, settings)
                 content = json.dumps(record, sort_keys=True, indent=1) + "\n"
                 members.append((f"{sample.name}.json", content.encode()))
         if members:
@@ -247,11 +224,17 @@ def publish(configurations: Sequence[Any], journal: Journal, output: Path) -> li
 def _summary(configurations: Sequence[Any], sitting: _Sitting, archives: list[str], manifest: Path) -> CampaignSummary:
     journal, wall = sitting.journal, time.monotonic() - sitting.started
     samples = [sample for configuration in configurations for sample in configuration.samples]
-    records = {s.name: record for s in samples if (record := journal.read(MAIN, s.name))}
+
+    def read(kind: str, name: str) -> dict | None:
+        record = journal.read(kind, name)
+        return record and conclude(record, sitting.floor, sitting.settings)
+
+    records = {s.name: record for s in samples if (record := read(MAIN, s.name))}
     metas = [record["_meta"] for record in records.values()]
+    rounds = [entry for meta in metas for entry in meta.get("rounds", ())]
     pairs = []
     for name, record in sorted(records.items()):
-        second = journal.read(RETEST, name)
+        second = read(RETEST, name)
         if second and (both := pair(record, second)):
             pairs.append(both)
     floor = noise_floor(pairs)
@@ -268,10 +251,12 @@ def _summary(configurations: Sequence[Any], sitting: _Sitting, archives: list[st
         failed={m["sample"]: f"{m['status']}: {m['error']}" for m in metas if m["status"] not in ("ok", "skipped")},
         measured_this_time=sitting.measured,
         timed_seconds=sum(meta.get("seconds", {}).get("timed", 0.0) for meta in metas),
-        model_seconds=sum(meta.get("seconds", {}).get("model", 0.0) for meta in metas),
+        model_seconds=sum(sum(meta.get("seconds", {}).get(part, 0.0) for part in IN_MODEL) for meta in metas),
         wall_seconds=wall,
         timed_share=sitting.timed_seconds / wall if wall else 0.0,
         bad_moments=sum(bool(meta.get("moment", {}).get("reasons")) for meta in metas),
+        bad_rounds=1 - sum(entry["good"] for entry in rounds) / len(rounds) if rounds else 0.0,
+        floor=sitting.floor,
         noise_floor=floor,
         fingerprint=fingerprint,
         archives=archives,

@@ -1,31 +1,25 @@
-"""The timing loop: warm up until steady, then repeat until the median is known well enough or the time is spent."""
+"""The timing loop: warm up until steady, then timed calls in visits far apart, so that one bad moment never holds them all."""
 
 import gc
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from nnirp.profiling.settings import ProfileSettings
-from nnirp.profiling.statistics import median_interval, relative_half_width
-
 STEADY_SPREAD = 0.05  # the last two warm-up calls differ by less than this
 MAX_WARM_UPS = 50
+REFILL_MS = 10.0  # a visit's warm-up: what other models pushed out of the caches (32 MiB at 10 GB/s is 3 ms) comes back
+LONG_CALL_MS = 40.0  # a call this long refills the caches itself, and loses less than the noise by it
 Clock = Callable[[Callable[[], Any]], float]
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Times of one sample, in milliseconds and in the order they were taken."""
+class Visit:
+    """Times of one visit to a sample, in milliseconds and in the order they were taken."""
 
     warm_up_ms: tuple[float, ...]
     times_ms: tuple[float, ...]
-    steady: bool
-    stopped_by: str  # precision | time_budget | max_repeats
-    relative_half_width: float
-    interval_ms: tuple[float, float]
 
 
 def host_clock(call: Callable[[], Any]) -> float:
@@ -71,8 +65,7 @@ def clock_for(synchronise: str) -> Clock:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Keep Python's garbage collector out of the timed region."""
-    gc.collect()
+    """Keep Python's garbage collector out of the timed region; what there is to collect stays until it is left."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -101,39 +94,28 @@ def warm_up(call: Callable[[], Any], clock: Clock, budget_s: float) -> tuple[lis
     return times, False
 
 
-def measure(call: Callable[[], Any], clock: Clock, settings: ProfileSettings) -> Timing:
-    """Warm up and time one prepared model.
+def visit(call: Callable[[], Any], clock: Clock, *, budget_s: float, most: int, usual_ms: float) -> Visit:
+    """Time calls for `budget_s` seconds, at least one and at most `most` of them, after a short warm-up.
 
-    Repeats end when the confidence interval of the median is narrower than `target_relative_half_width` either side,
-    or after `time_budget_s`, or at `max_repeats`; never before `min_repeats`.
+    Args:
+        call: runs one inference.
+        clock: times it.
+        budget_s: seconds; a call is begun while less than half a call is missing to it.
+        most: repeats at most.
+        usual_ms: what a call took before; long calls get no warm-up.
     """
     with no_collection():
-        warm, steady = warm_up(call, clock, settings.warm_up_share * settings.time_budget_s)
+        warm: list[float] = []
+        while usual_ms < LONG_CALL_MS and sum(warm) < REFILL_MS and len(warm) < MAX_WARM_UPS:
+            warm.append(clock(call))
         times: list[float] = []
-        spent, stopped_by, width = 0.0, "max_repeats", math.inf
-        check_at = settings.min_repeats
-        while len(times) < settings.max_repeats:
+        spent = 0.0
+        while len(times) < most:
             times.append(clock(call))
             spent += times[-1] / 1e3
-            if len(times) < settings.min_repeats:
-                continue
-            if len(times) >= check_at:
-                check_at = len(times) + max(1, len(times) // 20)  # sorting at every repeat would show on tiny models
-                width = relative_half_width(times, settings.confidence)
-                if width <= settings.target_relative_half_width:
-                    stopped_by = "precision"
-                    break
-            if spent >= settings.time_budget_s:
-                stopped_by = "time_budget"
+            if spent + usual_ms / 2e3 >= budget_s:
                 break
-    return Timing(
-        tuple(warm),
-        tuple(times),
-        steady,
-        stopped_by,
-        relative_half_width(times, settings.confidence),
-        median_interval(times, settings.confidence),
-    )
+    return Visit(tuple(warm), tuple(times))
 
 
 def sustained(call: Callable[[], Any], clock: Clock, seconds: float, between: Callable[[], None]) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""One sample measured: memory, then time, then energy and utilisation, as the JSON record of the profiling layer."""
+"""One sample prepared (memory, disk, energy) and one visit to it (time), as parts of the record of the profiling layer."""
 
 import time
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from typing import Any
 import torch
 
 from nnirp.profiling import loop
-from nnirp.profiling.calibration import drift
-from nnirp.profiling.model import Bench
+from nnirp.profiling.model import Bench, Held
 from nnirp.profiling.monitors import MIB, Unavailable, contention, disk, memory
 from nnirp.profiling.monitors.energy import Rapl, per_inference
 from nnirp.profiling.monitors.utilisation import CpuUtilisation, Sampler
@@ -18,7 +17,7 @@ from nnirp.profiling.monitors.vram import VramMonitor
 from nnirp.profiling.record import blank_record, fill
 from nnirp.profiling.settings import ProfileSettings
 
-SHORT_CALL_S = 0.3  # below it three memory passes cost less than one timed call of a long model
+SHORT_CALL_S = 0.03  # below it a second memory pass costs less than a calibration
 
 
 @dataclass
@@ -35,26 +34,19 @@ class Instruments:
     nvml: Any = None
     rapl: Rapl | None = None
     energy_reason: str = ""
-    last_calibration: dict[str, float] | None = None
+    accounts: contention.CoreTime | None = None
 
 
-def measure_sample(tools: Instruments, configuration: Any, sample: Any, reference: dict[str, float] | None) -> dict:
-    """Measure one sample.
-
-    Args:
-        tools: of this worker.
-        configuration: source configuration of the sample.
-        sample: what to measure.
-        reference: calibration that drift is judged against; None at the start of a campaign.
+def prepare(tools: Instruments, configuration: Any, sample: Any) -> dict:
+    """Build one sample, run it until it is warm and measure everything but its time; it stays held for its visits.
 
     Raises:
         Whatever building or running the model raises.
     """
-    settings, wall = tools.settings, time.perf_counter()
+    settings, began = tools.settings, time.perf_counter()
     record = blank_record(configuration, sample, settings, tools.environment)
     meta = record["_meta"]
     meta["started"] = datetime.now(UTC).isoformat(timespec="seconds")
-    before = tools.last_calibration or _calibration(tools)
     held = tools.bench.hold(configuration, sample)
     call, clock = held.prepared.call, loop.clock_for(held.prepared.synchronise)
     meta["runtime"] |= {
@@ -64,78 +56,73 @@ def measure_sample(tools: Instruments, configuration: Any, sample: Any, referenc
         "largest_difference_from_eager": held.agreement,
     }
     meta["input_shapes"] = {name: list(tensor.shape) for name, tensor in held.inputs.items()}
-    meta["parameters"] = None if held.module is None else sum(p.numel() for p in held.module.parameters())
+    meta["parameters"] = held.parameters
     meta["reused_module"] = held.reused
+    basis = memory.resident().anonymous
     meta["first_call_ms"] = clock(call)
     if held.prepared.allocator == "torch":  # what a first call leaves behind, imports and kernels, is the library's
         memory.settle()
-        held.basis_bytes = memory.resident().anonymous
-    memory_s = _memory_pass(tools, record, held, meta["first_call_ms"] / 1e3)
-
-    accounts, used = contention.core_time(tools.cores), CpuUtilisation()
-    timing = loop.measure(call, clock, settings)
-    fill(record, "CPU Utilization (%)", [used.percent()])
-    taken = contention.shares(accounts, contention.core_time(tools.cores), len(tools.cores))
-    fill(record, "Runtime (ms)", list(timing.times_ms))
-    meta |= {
-        "times_ms": list(timing.times_ms),
-        "warm_up_ms": list(timing.warm_up_ms),
-        "steady": timing.steady,
-        "stopped_by": timing.stopped_by,
-        "median_interval_ms": list(timing.interval_ms),
-        "relative_half_width": timing.relative_half_width,
-        "clock_overhead_ms": loop.overhead_ms(clock),
-    }
+        basis = memory.resident().anonymous
+    memory_s = _memory_pass(tools, record, held, basis, meta["first_call_ms"] / 1e3)
+    with loop.no_collection():
+        warm, meta["steady"] = loop.warm_up(call, clock, settings.warm_up_share * settings.time_budget_s)
+    held.usual_ms = min(warm)
+    meta |= {"warm_up_ms": warm, "clock_overhead_ms": loop.overhead_ms(clock), "rounds": [], "times_ms": []}
     sustained_s = _sustained_pass(tools, record, call, clock)
     fill(record, "Peak Disk Usage (MB)", [disk.folder_bytes(tools.folder) / MIB])
-    after = _calibration(tools)
-    meta["calibration"] = {"before": before, "after": after, "reference": reference}
-    meta["moment"] = judge(settings, before, after, reference, taken, tools.nvml.other_processes() if tools.nvml else 0)
-    timed = sum(timing.times_ms) / 1e3
     meta["seconds"] = {
         "build": held.build_s,
-        "timed": timed,
-        "model": timed + (sum(timing.warm_up_ms) + meta["first_call_ms"]) / 1e3 + memory_s + sustained_s,
-        "wall": time.perf_counter() - wall,
+        "first_call": meta["first_call_ms"] / 1e3,
+        "memory": memory_s,
+        "warm_up": sum(warm) / 1e3,
+        "sustained": sustained_s,
+        "timed": 0.0,
+        "prepare": time.perf_counter() - began,
+        "visits": 0.0,
     }
     meta["status"] = "ok"
     return record
 
 
-def judge(
-    settings: ProfileSettings,
-    before: dict[str, float] | None,
-    after: dict[str, float] | None,
-    reference: dict[str, float] | None,
-    taken: dict[str, float] | None,
-    gpu_processes: int = 0,
-) -> dict[str, Any]:
-    """Was this a bad moment to measure? The shares behind the verdict, and the reasons, empty for a good moment."""
-    slower = max(drift(entry, reference) if entry else 0.0 for entry in (before, after))
-    reasons = []
-    if slower > settings.drift_threshold:
-        reasons.append(f"calibration {100 * slower:.0f} % slower than usual")
-    for name in ("others", "stolen"):
-        if taken and taken[name] > settings.contention_threshold:
-            reasons.append(f"{100 * taken[name]:.0f} % of the cores {'used by others' if name == 'others' else name}")
-    if gpu_processes:
-        reasons.append(f"{gpu_processes} other processes on the GPU")
-    disturbance = max(slower, *(taken or {"none": 0.0}).values())
-    return {"drift": slower, **(taken or {}), "disturbance": disturbance, "reasons": reasons}
+def visit(tools: Instruments, sample: str, budget_s: float, most: int) -> dict[str, Any]:
+    """One round of a prepared sample: its times, and what the visit cost."""
+    began = time.perf_counter()
+    held = tools.bench.held[sample]
+    used = CpuUtilisation()
+    found = loop.visit(
+        held.prepared.call,
+        loop.clock_for(held.prepared.synchronise),
+        budget_s=budget_s,
+        most=most,
+        usual_ms=held.usual_ms,
+    )
+    return {
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "times_ms": [round(value, 5) for value in found.times_ms],
+        "warm_up_ms": [round(value, 5) for value in found.warm_up_ms],
+        "cpu_percent": round(used.percent(), 2),
+        "seconds": time.perf_counter() - began,
+    }
 
 
-def _calibration(tools: Instruments) -> dict[str, float] | None:
-    tools.last_calibration = tools.calibrate().to_dict() if tools.calibrate else None
-    return tools.last_calibration
+def calibrate(tools: Instruments) -> dict[str, Any]:
+    """Time the fixed kernels, and say what others took of the cores since the last time."""
+    found = tools.calibrate().to_dict() if tools.calibrate else None
+    accounts = contention.core_time(tools.cores)
+    taken = contention.shares(tools.accounts, accounts, len(tools.cores))
+    tools.accounts = accounts
+    if tools.nvml and (others := tools.nvml.other_processes()):
+        taken = {**(taken or {}), "gpu_processes": others}
+    return {"calibration": found, "taken": taken}
 
 
-def _memory_pass(tools: Instruments, record: dict, held: Any, call_s: float) -> float:
+def _memory_pass(tools: Instruments, record: dict, held: Held, basis: int, call_s: float) -> float:
     """Peak memory and disk traffic of single inferences, apart from timing; returns the seconds of the model."""
     call, meta, spent = held.prepared.call, record["_meta"], 0.0
     peaks, process_peaks, reads, writes, reason = [], [], [], [], {}
     if tools.vram:
         tools.vram.start()
-    for _ in range(3 if call_s < SHORT_CALL_S else 1):
+    for _ in range(2 if call_s < SHORT_CALL_S else 1):
         memory.settle()
         try:
             memory.reset_peak()
@@ -148,21 +135,24 @@ def _memory_pass(tools: Instruments, record: dict, held: Any, call_s: float) -> 
         with memory.large_blocks_mapped():
             spent += loop.host_clock(call) / 1e3
         now = memory.resident()
-        peaks.append(max(0, now.private_peak - held.basis_bytes) + held.inputs_bytes)
+        peaks.append(max(0, now.private_peak - basis) + held.inputs_bytes)
         process_peaks.append(now.peak)
         if moved is not None:
             read, written = (disk.traffic() - moved).megabytes()
             reads.append(max(0.0, read))
             writes.append(max(0.0, written))
-    parts = memory.MemoryParts(held.model_bytes, held.inputs_bytes, tuple(peaks), max(process_peaks))
-    meta["memory_mb"] = parts.megabytes() | {"resident_growth": held.resident_growth_bytes / MIB}
+    weights = held.prepared.weights_bytes
+    on_host = tools.settings.device == "cpu" and weights is not None
+    model = weights if on_host else held.growth_bytes
+    parts = memory.MemoryParts(model, held.inputs_bytes, tuple(peaks), max(process_peaks))
+    meta["memory_mb"] = parts.megabytes() | {"resident_growth": held.growth_bytes / MIB}
     ram_reason = reason.get("Peak RAM (MB)", "")
     fill(record, "Peak RAM (MB)", [] if ram_reason else parts.totals(), ram_reason)
     fill(record, "Disk Read (MB)", reads, reason.get("disk", ""))
     fill(record, "Disk Write (MB)", writes, reason.get("disk", ""))
     if tools.vram:
         try:
-            peak, meta["vram_mb"] = tools.vram.read(held.prepared.allocator)
+            peak, meta["vram_mb"] = tools.vram.read(held.prepared.allocator, (weights or 0) + held.device_inputs_bytes)
             fill(record, "Peak VRAM (MB)", [peak])
         except Unavailable as error:
             fill(record, "Peak VRAM (MB)", [], str(error))
@@ -220,5 +210,5 @@ def instruments(
     except (Unavailable, AttributeError) as error:
         tools.energy_reason = str(error)
     tools.vram = VramMonitor(torch.cuda, settings.device, tools.nvml)
-    bench.before_model = tools.vram.before_model
+    bench.before_prepare = tools.vram.before_prepare
     return tools

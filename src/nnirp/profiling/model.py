@@ -1,20 +1,19 @@
-"""The model a worker holds: built for one sample, kept for the next ones while only the batch changes."""
+"""The models a worker holds: prepared for a sample, with one module for all samples that share its weights."""
 
 import contextlib
-import ctypes
 import dataclasses
 import gc
 import importlib
 import json
 import time
-from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from nnirp.errors import InputError
 from nnirp.profiling.monitors import memory
+from nnirp.profiling.weights import inputs_like, same_network
 from nnirp.runtimes.interface import Prepared, Runtime, largest_difference, tensors_of
 
 
@@ -31,46 +30,49 @@ def import_build(location: str) -> Callable[..., Any]:
         raise InputError(f"profile.build {location!r} cannot be imported ({error}); check PYTHONPATH") from error
 
 
-def revive(configuration: Mapping[str, Any], sample: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Configuration and sample objects from their JSON form: the catalog's classes where they fit, else plain ones."""
-    try:
-        from nnirp.catalog import Sample, SourceConfiguration
-
-        return SourceConfiguration(**{**configuration, "samples": ()}), Sample(**sample)
-    except (ImportError, TypeError):
-        return SimpleNamespace(**configuration, samples=()), SimpleNamespace(**sample)
-
-
 @dataclasses.dataclass
 class Held:
-    """A prepared model with the memory it takes, in bytes."""
+    """A prepared model with the memory it takes, in bytes, and what making it cost, in seconds."""
 
-    key: str
-    module: torch.nn.Module | None
-    inputs: dict[str, torch.Tensor]
     prepared: Prepared
-    model_bytes: int
-    basis_bytes: int
+    inputs: dict[str, torch.Tensor]
+    parameters: int
+    growth_bytes: int
     build_s: float
-    agreement: float | None = None
-    reused: bool = False
-    resident_growth_bytes: int = 0
+    agreement: float | None
+    reused: bool
+    usual_ms: float = 0.0
 
     @property
     def inputs_bytes(self) -> int:
         """Bytes of the inputs in host memory."""
         return sum(t.numel() * t.element_size() for t in self.inputs.values() if t.device.type == "cpu")
 
+    @property
+    def device_inputs_bytes(self) -> int:
+        """Bytes of the inputs in the memory of a GPU."""
+        return sum(t.numel() * t.element_size() for t in self.inputs.values() if t.device.type != "cpu")
+
+
+@dataclasses.dataclass
+class WeightSet:
+    """A module that serves several batches, with the inputs it was built with and how far the runtime is from eager."""
+
+    key: str
+    module: torch.nn.Module
+    inputs: dict[str, torch.Tensor]
+    agreement: float | None = None
+
 
 class Bench:
-    """Holds at most one model.
+    """Holds prepared samples, and the module of the last one, so that the next one need not build its own.
 
     Args:
         build: see `ProfileSettings.build`.
         runtime: how models are executed.
         device: where.
-        check_outputs: compare the runtime's outputs with eager's.
-        before_model: called when the previous model is gone and before the next is built.
+        check_outputs: compare the runtime's outputs with eager's, once a set of weights.
+        before_prepare: called when the module is there and before the runtime prepares it.
     """
 
     def __init__(
@@ -79,64 +81,76 @@ class Bench:
         runtime: Runtime,
         device: str,
         check_outputs: bool = True,
-        before_model: Callable[[], None] = lambda: None,
+        before_prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self.build, self.runtime, self.device = build, runtime, device
-        self.check_outputs, self.before_model = check_outputs, before_model
-        self.held: Held | None = None
+        self.check_outputs, self.before_prepare = check_outputs, before_prepare
+        self.held: dict[str, Held] = {}
+        self.weights: WeightSet | None = None
         self.imported: set[Any] = set()
+        self.base_bytes = memory.resident().anonymous
 
     def clear(self) -> None:
-        """Drop the model and give its memory back."""
-        self.held = None
+        """Drop every model and give the memory back."""
+        self.held.clear()
+        self.weights = None
         memory.settle()
 
+    def drop(self, sample: str) -> None:
+        """Drop one sample, and the module it may have left broken."""
+        self.held.pop(sample, None)
+        self.weights = None
+        memory.settle()
+
+    def held_bytes(self) -> int:
+        """Private memory taken since the start, bytes."""
+        return max(0, memory.resident().anonymous - self.base_bytes)
+
     def hold(self, configuration: Any, sample: Any) -> Held:
-        """The model of a sample, prepared; the module of the previous sample where only the batch differs."""
+        """Prepare a sample and keep it; the module of the sample before serves it where only the batch differs."""
         started = time.perf_counter()
+        self._import_what_it_needs(configuration, sample)
         key = json.dumps(
             [configuration.id, sample.arguments, sample.size, sample.precision, sample.mode],
             sort_keys=True,
             default=str,
         )
         inputs = self._other_batch(key, configuration, sample)
-        if inputs is not None:
-            held = self.held
-            held.inputs, held.reused = inputs, True
-            held.prepared = self.runtime.prepare(held.module, inputs, self.device)
-            memory.settle()
-            held.basis_bytes = memory.resident().anonymous
+        if reused := inputs is not None:
+            weights = self.weights
         else:
-            self.clear()
-            self.before_model()
-            held = self._new(key, configuration, sample)
-        held.build_s = time.perf_counter() - started
-        self.held = held
+            self.weights = None
+            weights = self._new_weights(key, configuration, sample)
+            inputs = weights.inputs
+        memory.settle()
+        before = memory.resident().anonymous
+        expected = None
+        if self.check_outputs and self.runtime.name != "eager" and not reused:
+            with torch.inference_mode():
+                expected = [tensor.cpu().clone() for tensor in tensors_of(weights.module(**inputs))]
+        self.before_prepare()
+        prepared = self.runtime.prepare(weights.module, inputs, self.device)
+        if expected is not None:
+            weights.agreement = largest_difference(expected, prepared.outputs(prepared.call()))
+            del expected
+        memory.settle()
+        growth = max(0, memory.resident().anonymous - before)
+        held = Held(
+            prepared,
+            inputs,
+            sum(parameter.numel() for parameter in weights.module.parameters()),
+            growth,
+            time.perf_counter() - started,
+            weights.agreement,
+            reused,
+        )
+        self.weights, self.held[sample.name] = weights, held
         return held
 
-    def _new(self, key: str, configuration: Any, sample: Any) -> Held:
-        self._import_what_it_needs(configuration, sample)
-        before = memory.resident().anonymous
+    def _new_weights(self, key: str, configuration: Any, sample: Any) -> WeightSet:
         built = self.build(configuration, sample, "cpu")
         module = built.module.eval().requires_grad_(False).to(self.device)
-        inputs = {name: tensor.to(self.device) for name, tensor in built.inputs.items()}
-        del built
-        expected = None
-        if self.check_outputs and self.runtime.name != "eager":
-            with torch.inference_mode():
-                expected = [tensor.cpu().clone() for tensor in tensors_of(module(**inputs))]
-        prepared = self.runtime.prepare(module, inputs, self.device)
-        agreement = None
-        if expected is not None:
-            agreement = largest_difference(expected, prepared.outputs(prepared.call()))
-            del expected
-        held = Held(key, module if self.runtime.reuses_module else None, inputs, prepared, 0, 0, 0.0, agreement)
-        del module
-        memory.settle()
-        held.basis_bytes = memory.resident().anonymous
-        held.resident_growth_bytes = max(0, held.basis_bytes - before - held.inputs_bytes)
-        held.model_bytes = held.resident_growth_bytes if held.module is None else host_bytes(held.module)
-        return held
+        return WeightSet(key, module, {name: tensor.to(self.device) for name, tensor in built.inputs.items()})
 
     def _import_what_it_needs(self, configuration: Any, sample: Any) -> None:
         """Build without weights once a configuration, so that imported libraries are not taken for the model's memory."""
@@ -149,58 +163,16 @@ class Bench:
         gc.freeze()  # a collection between samples need not visit what the libraries keep
 
     def _other_batch(self, key: str, configuration: Any, sample: Any) -> dict[str, torch.Tensor] | None:
-        """Inputs of another batch for the held module, or None where a new model is needed."""
-        if self.held is None or self.held.key != key or self.held.module is None:
+        """Inputs of another batch for the held module, or None where a new module is needed."""
+        if self.weights is None or self.weights.key != key:
             return None
         try:
             wanted = self.build(configuration, sample, "meta")
         except Exception:  # a builder that cannot do without data is called for real
             return None
-        if shapes(wanted.module) != shapes(self.held.module):
+        if not same_network(wanted.module.eval(), self.weights.module):
             return None  # a cache or a query of the module has a batch of its own
-        return inputs_like(wanted.inputs, self.held.inputs)
-
-
-def host_bytes(module: torch.nn.Module) -> int:
-    """Bytes of the parameters and buffers in host memory; tied or overlapping ones share a storage and count once."""
-    storages = {}
-    for tensor in (*module.parameters(), *module.buffers()):
-        if tensor.device.type == "cpu":
-            storage = tensor.untyped_storage()
-            storages[storage.data_ptr()] = storage.nbytes()
-    return sum(storages.values())
-
-
-def shapes(module: torch.nn.Module) -> dict[str, torch.Size]:
-    """Shapes of a module's parameters and buffers by name."""
-    return {name: tensor.shape for name, tensor in (*module.named_parameters(), *module.named_buffers())}
-
-
-def inputs_like(wanted: Mapping[str, torch.Tensor], held: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor] | None:
-    """Repeat or cut tensors cyclically along the dimensions in which their shapes differ.
-
-    Values stay in their range (token numbers, masks), which drawing new ones would not ensure.
-
-    Args:
-        wanted: tensors with the shapes and types to reach; their values are not read.
-        held: tensors of the same names with values.
-
-    Returns:
-        New tensors, or None where names, ranks or types differ.
-    """
-    if set(wanted) != set(held):
-        return None
-    found = {}
-    for name, target in wanted.items():
-        tensor = held[name]
-        if tensor.dim() != target.dim() or tensor.dtype != target.dtype or (0 in tensor.shape and target.numel()):
-            return None
-        for dimension, size in enumerate(target.shape):
-            if tensor.shape[dimension] != size:
-                index = torch.arange(size, device=tensor.device) % tensor.shape[dimension]
-                tensor = tensor.index_select(dimension, index)
-        found[name] = tensor.contiguous()
-    return found
+        return inputs_like(wanted.inputs, self.weights.inputs)
 
 
 def prime(device: str) -> None:
@@ -220,11 +192,3 @@ def prime(device: str) -> None:
         torch.nn.functional.scaled_dot_product_attention(query, query, query)
         torch.nn.functional.layer_norm(query, (8,))
     memory.settle()
-
-
-def die_with_parent() -> None:
-    """Ask the kernel to end this process when its parent ends, however that happens (prctl(2), PR_SET_PDEATHSIG)."""
-    try:
-        ctypes.CDLL(None, use_errno=True).prctl(1, 9)
-    except (OSError, AttributeError):
-        return

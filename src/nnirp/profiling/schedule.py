@@ -1,5 +1,6 @@
 """In which order a campaign measures, and which samples it measures twice."""
 
+import json
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from nnirp.profiling.journal import MAIN, RETEST
 from nnirp.profiling.settings import ProfileSettings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """One sample to be measured, for the layer (`records`) or for the noise floor (`retest`)."""
 
@@ -28,12 +29,21 @@ def schedule(configurations: Sequence[Any], settings: ProfileSettings) -> list[T
     """
     order = list(configurations)
     random.Random(settings.seed).shuffle(order)
-    main = [Task(MAIN, c, s) for c in order for s in c.samples]
+    main = [Task(MAIN, c, s) for c in order for s in by_weights(c.samples)]
     chosen = retested(configurations, settings)
     twice = [(position, task) for position, task in enumerate(main) if task.sample.name in chosen]
     early = [Task(RETEST, t.configuration, t.sample) for position, t in twice if position >= len(main) / 2]
     late = [Task(RETEST, t.configuration, t.sample) for position, t in twice if position < len(main) / 2]
     return [*early, *main, *late]
+
+
+def by_weights(samples: Sequence[Any]) -> list[Any]:
+    """Samples with those that share a set of weights next to each other, the smallest batch first."""
+
+    def key(sample: Any) -> tuple:
+        return json.dumps(sample.arguments, sort_keys=True), sample.size, sample.precision, sample.mode, sample.batch
+
+    return sorted(samples, key=key)
 
 
 def retested(configurations: Sequence[Any], settings: ProfileSettings) -> set[str]:

@@ -11,56 +11,74 @@ from typing import Any
 from nnirp.errors import InputError
 
 # What may differ between two sittings of one campaign without changing what is measured.
-_NOT_MEANING = ("timeout_s", "memory_limit_gib", "retest_fraction", "start_timeout_s", "max_attempts")
+_NOT_MEANING = (
+    "timeout_s",
+    "memory_limit_gib",
+    "hold_gib",
+    "retest_fraction",
+    "start_timeout_s",
+    "max_attempts",
+    "patience",
+    "preload",
+)
 
 
 @dataclass(frozen=True)
 class ProfileSettings:
-    """How every sample of a campaign is measured.
+    """How every sample of a campaign is measured; docs/profiling.md says why.
 
     Attributes:
         device: `cpu`, `cuda` or `cuda:N`.
         runtime: one of `nnirp.runtimes.names()`.
         threads: of one inference on the processor.
         cpu: the first core the worker is pinned to; `auto` is the last `threads` cores, `none` pins nothing.
-        min_repeats: timed calls at least.
-        max_repeats: timed calls at most.
-        target_relative_half_width: repeats end when the median's confidence interval is this narrow, relative to it.
-        confidence: of that interval.
+        rounds: visits that a sample's time budget is spread over; in between, the other samples of its window are timed.
+        interleave: samples of a window, at most.
+        hold_gib: memory that the models of a window may hold together; one is held in any case.
+        min_repeats: good repeats at least, good being timed in a quiet moment.
+        max_repeats: good repeats at most.
         time_budget_s: timed seconds a sample, once `min_repeats` are done.
-        warm_up_share: seconds of warm-up at most, as a share of the time budget; one call in any case.
+        patience: share of `time_budget_s` that is added to it while good repeats are missing.
+        floor_tolerance: repeats end early when three rounds came this close to the fastest repeat, as a share of it.
+        warm_up_share: seconds of the first warm-up at most, as a share of the time budget; one call in any case.
         timeout_s: seconds until a sample is given up, building and compiling included.
         start_timeout_s: seconds until a worker has imported what it needs.
-        memory_limit_gib: resident memory of the worker at most.
+        memory_limit_gib: memory of a worker at most, beyond what it holds when it starts.
         retest_fraction: share of each family's samples that is measured twice, far apart in time.
-        calibrate: time a fixed kernel between samples.
-        drift_threshold: relative change of the calibration kernel that makes a moment a bad one.
+        calibrate: time a fixed kernel between the visits.
+        calibrate_every_s: seconds between two calibrations at least.
+        drift_threshold: how much slower than the campaign's floor, as a share, a calibration makes a moment a bad one.
         contention_threshold: share of the worker's cores taken by others that makes a moment a bad one.
-        max_attempts: measurements of a sample whose moment was bad.
+        max_attempts: sittings of a sample that lacks good repeats; their rounds are added up.
         sustained_s: seconds of the energy and utilisation pass, run where there is something to read.
         isolation: a fresh process a `configuration` or a `sample`.
-        check_outputs: compare another runtime's outputs with eager's.
+        check_outputs: compare another runtime's outputs with eager's, once a set of weights.
         force_precision: measure bfloat16 on devices without bfloat16 instructions too.
         seed: of the order of configurations and of the retested samples.
         build: import string of `build(configuration, sample, device)`, which returns `.module` and `.inputs`.
+        preload: modules imported once, before the workers are forked; those that are not installed are passed over.
     """
 
     device: str = "cpu"
     runtime: str = "eager"
     threads: int = 1
     cpu: str | int = "auto"
+    rounds: int = 12
+    interleave: int = 12
+    hold_gib: float = 4.0
     min_repeats: int = 5
-    max_repeats: int = 200
-    target_relative_half_width: float = 0.01
-    confidence: float = 0.95
+    max_repeats: int = 300
     time_budget_s: float = 2.0
-    warm_up_share: float = 0.2
+    patience: float = 1.0
+    floor_tolerance: float = 0.01
+    warm_up_share: float = 0.1
     timeout_s: float = 120.0
     start_timeout_s: float = 300.0
     memory_limit_gib: float = 12.0
     retest_fraction: float = 0.05
     calibrate: bool = True
-    drift_threshold: float = 0.15
+    calibrate_every_s: float = 0.5
+    drift_threshold: float = 0.1
     contention_threshold: float = 0.05
     max_attempts: int = 2
     sustained_s: float = 1.0
@@ -69,6 +87,7 @@ class ProfileSettings:
     force_precision: bool = False
     seed: int = 0
     build: str = "nnirp.catalog:build"
+    preload: tuple[str, ...] = ("timm", "torchvision", "transformers.modeling_utils")
 
     def __post_init__(self) -> None:
         def refuse(name: str, expected: str) -> None:
@@ -76,30 +95,38 @@ class ProfileSettings:
                 f"profile.{name} is {getattr(self, name)!r}; expected {expected}; correct it and run again"
             )
 
+        object.__setattr__(self, "preload", tuple(self.preload))  # a list where it comes from JSON
         if not re.fullmatch(r"cpu|cuda(:\d+)?", str(self.device)):
             refuse("device", "cpu, cuda or cuda:N")
-        for name in ("threads", "min_repeats", "max_repeats", "max_attempts"):
+        for name in ("threads", "rounds", "interleave", "min_repeats", "max_repeats", "max_attempts"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 refuse(name, "an integer of at least 1")
         if self.max_repeats < self.min_repeats:
             refuse("max_repeats", f"at least min_repeats ({self.min_repeats})")
-        for name in ("time_budget_s", "timeout_s", "start_timeout_s", "memory_limit_gib", "target_relative_half_width"):
+        for name in ("time_budget_s", "timeout_s", "start_timeout_s", "memory_limit_gib", "hold_gib"):
             if not (_is_number(getattr(self, name)) and getattr(self, name) > 0):
                 refuse(name, "a positive number")
         for name in ("retest_fraction", "warm_up_share"):
             if not (_is_number(getattr(self, name)) and 0 <= getattr(self, name) <= 1):
                 refuse(name, "a share between 0 and 1")
-        for name in ("drift_threshold", "contention_threshold", "sustained_s"):
+        for name in (
+            "drift_threshold",
+            "contention_threshold",
+            "sustained_s",
+            "patience",
+            "floor_tolerance",
+            "calibrate_every_s",
+        ):
             if not (_is_number(getattr(self, name)) and getattr(self, name) >= 0):
                 refuse(name, "a number of at least 0")
-        if not 0.5 <= self.confidence < 1:
-            refuse("confidence", "a level between 0.5 and 1")
         if self.isolation not in ("configuration", "sample"):
             refuse("isolation", "configuration or sample")
         if not (self.cpu in ("auto", "none") or (isinstance(self.cpu, int) and self.cpu >= 0)):
             refuse("cpu", "auto, none or the number of a core")
         if not re.fullmatch(r"[\w.]+:\w+", self.build):
             refuse("build", "an import string such as nnirp.catalog:build")
+        if not all(isinstance(name, str) and re.fullmatch(r"[\w.]+", name) for name in self.preload):
+            refuse("preload", "names of modules such as transformers")
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> "ProfileSettings":
@@ -118,7 +145,7 @@ class ProfileSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return asdict(self)
+        return {**asdict(self), "preload": list(self.preload)}
 
     def meaning_digest(self) -> str:
         """Digest of the settings that decide what a number means; limits and shares of a sitting are left out."""

@@ -3,7 +3,6 @@
 import math
 import statistics as std
 from collections.abc import Sequence
-from functools import lru_cache
 
 STATISTICS = ("min", "p10", "median", "mean")
 
@@ -43,45 +42,6 @@ def statistic(values: Sequence[float], name: str) -> float:
     if name == "p10":
         return quantile(values, 0.1)
     return std.median(values) if name == "median" else std.fmean(values)
-
-
-@lru_cache(maxsize=4096)
-def median_ranks(count: int, confidence: float) -> tuple[int, int]:
-    """Zero-based ranks of the order statistics that enclose the median with at least `confidence`.
-
-    The number of values below the median is binomial(n, 1/2), so (x_(k), x_(n+1−k)) covers it with probability
-    1 − 2 P(B ≤ k − 1): the interval needs no distribution (Conover, Practical Nonparametric Statistics, 3.2). With few
-    values no interval reaches `confidence`, and the whole range is returned: 93.75 % for five values.
-    """
-    tail, below, weight = (1 - confidence) / 2, 0.0, 0.5**count if count < 1000 else 0.0
-    if count >= 1000:  # the normal approximation, where 0.5 ** n is no longer a float
-        half = std.NormalDist().inv_cdf(1 - tail) * math.sqrt(count) / 2
-        low = max(0, math.floor(count / 2 - half) - 1)
-        return low, count - 1 - low
-    rank = 0
-    for k in range(count // 2):
-        below += weight
-        if below > tail:
-            break
-        rank = k
-        weight *= (count - k) / (k + 1)
-    return rank, count - 1 - rank
-
-
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Confidence interval of the median by order statistics; see `median_ranks`."""
-    ordered = sorted(values)
-    low, high = median_ranks(len(ordered), confidence)
-    return ordered[low], ordered[high]
-
-
-def relative_half_width(values: Sequence[float], confidence: float = 0.95) -> float:
-    """Half the width of the median's confidence interval, relative to the median; infinite below five values."""
-    if len(values) < 5:
-        return math.inf
-    low, high = median_interval(values, confidence)
-    middle = std.median(values)
-    return (high - low) / 2 / middle if middle else math.inf
 
 
 def relative_difference(one: float, other: float) -> float:

@@ -1,42 +1,61 @@
 """The measuring process: pinned, limited, alone with one source configuration; it answers one request after another.
 
-Requests and answers are lines of JSON on standard input and output. The parent sets the thread and OpenMP variables in
-the environment, because they are read when torch is imported.
+Requests and answers are lines of JSON on a socket. After the settings come `prepare` (build a sample, run it once and measure its
+memory), `visit` (time a prepared sample), `calibrate` and `clear` (drop the prepared samples). The fork server sets the thread and
+OpenMP variables in the environment, because they are read when torch is imported.
 """
 
 import contextlib
 import json
 import os
 import resource
+import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from nnirp.profiling.settings import ProfileSettings
 
 OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "cannot allocate memory", "out of memory", "bad_alloc")
 
 
-def main() -> None:
-    """Serve until standard input ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    os.dup2(2, 1)  # what a model prints must not look like an answer
-    requests = sys.stdin
-    hello = json.loads(requests.readline())
-    settings, folder = ProfileSettings(**hello["settings"]), Path(hello["folder"])
+def main(descriptor: int, forked: bool) -> None:
+    """Serve on the socket with that file descriptor until it is closed."""
+    channel = socket.socket(fileno=descriptor)
+    lines = channel.makefile("r", encoding="utf-8")
+    hello = json.loads(lines.readline())
+    tools, skip = open_tools(ProfileSettings(**hello["settings"]), Path(hello["folder"]))
+    tools.environment["forked"] = forked
+    answer(channel, {"environment": tools.environment})
+    for line in lines:
+        content = serve(tools, json.loads(line), skip)
+        answer(channel, content)
+        if content.get("stop"):
+            return
+
+
+def open_tools(settings: ProfileSettings, folder: Path) -> tuple[Any, Callable[[str], str]]:
+    """Take this process's place on the machine and open its instruments.
+
+    Returns:
+        The instruments, and a function that says why samples of a precision are skipped, empty where they are not.
+    """
     cores = pin(settings)
     environment: dict[str, Any] = {"affinity": sorted(cores), "nice": raise_priority()}
     with contextlib.suppress(OSError):  # when memory runs out, this process goes first
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
+    import tempfile
+
     import torch
 
     from nnirp.profiling.fingerprint import device_fingerprint, runs_bf16
     from nnirp.profiling.measurement import instruments
-    from nnirp.profiling.model import Bench, die_with_parent, import_build, prime
+    from nnirp.profiling.model import Bench, import_build, prime
     from nnirp.runtimes import require
 
-    die_with_parent()
+    tempfile.tempdir = None  # the fork server may have looked up its own
     torch.set_num_threads(settings.threads)
     with contextlib.suppress(RuntimeError):
         torch.set_num_interop_threads(1)
@@ -50,43 +69,57 @@ def main() -> None:
     tools = instruments(settings, bench, cores, folder, environment)
     if settings.device == "cpu":
         limit_memory(settings.memory_limit_gib)
-    _answer(answers, {"event": "ready", "environment": environment})
-    for line in requests:
-        request = json.loads(line)
-        skip = None
-        if request["sample"]["precision"] not in runtime.precisions:
-            skip = f"runtime {runtime.name} does not take {request['sample']['precision']}"
-        elif request["sample"]["precision"] == "bf16" and not (settings.force_precision or runs_bf16(fingerprint)):
-            skip = "this device has no bfloat16 instructions; profile.force_precision measures their emulation"
-        record, stop = serve(tools, request, skip)
-        _answer(answers, {"event": "record", "record": record, "stop": stop})
-        if stop:
-            return
+
+    def skip(precision: str) -> str:
+        if precision not in runtime.precisions:
+            return f"runtime {runtime.name} does not take {precision}"
+        if precision == "bf16" and not (settings.force_precision or runs_bf16(fingerprint)):
+            return "this device has no bfloat16 instructions; profile.force_precision measures their emulation"
+        return ""
+
+    return tools, skip
 
 
-def serve(tools: Any, request: dict, skip: str | None) -> tuple[dict, bool]:
-    """Answer one request; the second value asks for a fresh process, after memory has run out."""
+def serve(tools: Any, request: dict[str, Any], skip: Callable[[str], str]) -> dict[str, Any]:
+    """Answer one request; `stop` in the answer asks for a fresh process, after memory has run out."""
     import torch
 
-    from nnirp.profiling.measurement import measure_sample
-    from nnirp.profiling.model import revive
-    from nnirp.profiling.record import failed_record
+    from nnirp.profiling import measurement
 
-    configuration, sample = revive(request["configuration"], request["sample"])
-    failure = (configuration, sample, tools.settings, tools.environment)
-    if skip:
-        return failed_record(*failure, "skipped", skip), False
+    if request["do"] == "calibrate":
+        return measurement.calibrate(tools)
+    if request["do"] == "clear":
+        tools.bench.clear()
+        return {}
     try:
-        return measure_sample(tools, configuration, sample, request["reference"]), False
+        if request["do"] == "visit":
+            return {"round": measurement.visit(tools, request["sample"], request["budget_s"], request["most"])}
+        configuration, sample = revive(request["configuration"], request["sample"])
+        if reason := skip(sample.precision):
+            return {"failed": ["skipped", reason], "held_bytes": tools.bench.held_bytes()}
+        record = measurement.prepare(tools, configuration, sample)
+        return {"record": record, "held_bytes": tools.bench.held_bytes()}
     except Exception as error:  # whatever a model does is a row of the layer, never the end of a campaign
         spent = isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
             sign in str(error).lower() for sign in OUT_OF_MEMORY
         )
-        record = failed_record(*failure, "memory" if spent else "error", f"{type(error).__name__}: {error}")
         error.__traceback__ = None  # frames hold tensors
-        tools.last_calibration = None
-        tools.bench.clear()
-        return record, spent
+        status, words = "memory" if spent else "error", f"{type(error).__name__}: {error}"
+        name = request["sample"] if request["do"] == "visit" else request["sample"]["name"]
+        tools.bench.drop(name)
+        return {"failed": [status, words], "held_bytes": tools.bench.held_bytes(), "stop": spent}
+
+
+def revive(configuration: dict[str, Any], sample: dict[str, Any]) -> tuple[Any, Any]:
+    """Configuration and sample objects from their JSON form: the catalog's classes where they fit, else plain ones."""
+    from types import SimpleNamespace
+
+    try:
+        from nnirp.catalog import Sample, SourceConfiguration
+
+        return SourceConfiguration(**{**configuration, "samples": ()}), Sample(**sample)
+    except (ImportError, TypeError):
+        return SimpleNamespace(**configuration, samples=()), SimpleNamespace(**sample)
 
 
 def pin(settings: ProfileSettings) -> set[int]:
@@ -101,9 +134,17 @@ def pin(settings: ProfileSettings) -> set[int]:
 
 
 def raise_priority() -> int:
-    """Raise the scheduling priority where that is allowed; returns the nice value."""
+    """Raise the scheduling priority where that is allowed; returns the nice value.
+
+    Linux shares a core between sessions first and looks at nice values only inside one (sched(7), autogroup), so the worker
+    gets a session of its own, whose nice value is raised as well.
+    """
+    with contextlib.suppress(OSError):
+        os.setsid()
     with contextlib.suppress(OSError):
         os.nice(-10)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text("-10", encoding="ascii")
     return os.nice(0)
 
 
@@ -113,15 +154,15 @@ def limit_memory(gib: float) -> None:
 
     with contextlib.suppress(OSError, ValueError):
         held = memory.resident()
-        most = int(gib * 2**30) + held.data - held.anonymous
+        most = int(gib * 2**30) + held.data
         _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
-def _answer(answers: IO[str], content: dict) -> None:
-    answers.write(json.dumps(content) + "\n")
-    answers.flush()
+def answer(channel: socket.socket, content: dict[str, Any]) -> None:
+    """Send one line of JSON."""
+    channel.sendall(json.dumps(content).encode() + b"\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]), forked=False)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import torch
 
-from nnirp.runtimes.interface import Prepared, Runtime
+from nnirp.runtimes.interface import Prepared, Runtime, weights_of
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
@@ -14,7 +14,8 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
         with torch.inference_mode():
             return module(**inputs)
 
-    return Prepared(call, synchronise="cuda_events" if device.startswith("cuda") else "returned")
+    synchronise = "cuda_events" if device.startswith("cuda") else "returned"
+    return Prepared(call, synchronise=synchronise, weights_bytes=weights_of(module))
 
 
-RUNTIME = Runtime("eager", ("cpu", "cuda"), prepare, reuses_module=True)
+RUNTIME = Runtime("eager", ("cpu", "cuda"), prepare)

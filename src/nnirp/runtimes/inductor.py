@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 
 from nnirp.errors import MissingDependencyError
-from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
+from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, weights_of
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
@@ -30,7 +30,8 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
             torch.cuda.synchronize(device)
         compile_ms = elapsed_ms()
     synchronise = "cuda_events" if device.startswith("cuda") else "returned"
-    return Prepared(call, compile_ms, synchronise, settings={"backend": "inductor", "dynamic": False})
+    settings = {"backend": "inductor", "dynamic": False}
+    return Prepared(call, compile_ms, synchronise, settings=settings, weights_bytes=weights_of(module))
 
 
 RUNTIME = Runtime("inductor", ("cpu", "cuda"), prepare)

@@ -2,7 +2,7 @@
 
 import importlib.util
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
@@ -21,7 +21,8 @@ class Prepared:
             `cuda_events` (the work is on the current CUDA stream, timed by events and waited for once a call).
         outputs: turns what `call` returned into tensors, in the order of the eager model's outputs.
         settings: what was chosen, for the record.
-        allocator: whose allocator holds device memory: `torch` or `runtime`.
+        allocator: whose allocator holds the memory of activations: `torch` or `runtime`.
+        weights_bytes: bytes of the weights in the memory of the device; None where only the growth of the process tells.
     """
 
     call: Callable[[], Any]
@@ -30,6 +31,7 @@ class Prepared:
     outputs: Callable[[Any], list[torch.Tensor]] = field(default=lambda result: tensors_of(result))
     settings: Mapping[str, Any] = field(default_factory=dict)
     allocator: Literal["torch", "runtime"] = "torch"
+    weights_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,6 @@ class Runtime:
         packages: modules that must be importable.
         install: the line that installs them.
         precisions: precisions it accepts.
-        reuses_module: a prepared model holds nothing but the module, so that a module serves several input shapes.
         prepare: see `Prepared`.
     """
 
@@ -52,7 +53,6 @@ class Runtime:
     packages: tuple[str, ...] = ()
     install: str = ""
     precisions: tuple[str, ...] = ("fp32", "bf16")
-    reuses_module: bool = False
 
     def available(self) -> tuple[bool, str]:
         """Whether every package is installed, and otherwise which is not and the line that installs it."""
@@ -79,6 +79,20 @@ def _walk(value: Any) -> Iterator[torch.Tensor]:
     elif is_dataclass(value) and not isinstance(value, type):
         for entry in fields(value):
             yield from _walk(getattr(value, entry.name))
+
+
+def weights_bytes(tensors: Iterable[torch.Tensor]) -> int:
+    """Bytes of the storages behind tensors; tied or overlapping tensors share one, which counts once."""
+    storages = {}
+    for tensor in tensors:
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes()
+    return sum(storages.values())
+
+
+def weights_of(module: torch.nn.Module) -> int:
+    """Bytes of a module's parameters and buffers."""
+    return weights_bytes([*module.parameters(), *module.buffers()])
 
 
 @contextmanager

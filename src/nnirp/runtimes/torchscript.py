@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import torch
 
-from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
+from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, weights_bytes
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
@@ -21,7 +21,14 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
             return frozen(**inputs)
 
     synchronise = "cuda_events" if device.startswith("cuda") else "returned"
-    return Prepared(call, compile_ms, synchronise, settings={"frozen": True})
+    held = weights_bytes(constants(frozen.graph))
+    return Prepared(call, compile_ms, synchronise, settings={"frozen": True}, weights_bytes=held)
+
+
+def constants(graph: torch.Graph) -> list[torch.Tensor]:
+    """Tensors that freezing put into the graph."""
+    nodes = graph.findAllNodes("prim::Constant")
+    return [node.t("value") for node in nodes if node.hasAttribute("value") and node.kindOf("value") == "t"]
 
 
 RUNTIME = Runtime("torchscript", ("cpu", "cuda"), prepare)

@@ -7,7 +7,7 @@ from nnirp.profiling.monitors.nvml import Nvml
 
 
 class VramMonitor:
-    """Peak device memory between `start` and `read`.
+    """Peak device memory between `start` and `read`. Not run on a GPU yet: tested against recorded answers.
 
     Args:
         cuda: `torch.cuda`, or what answers like it.
@@ -19,8 +19,8 @@ class VramMonitor:
         self.cuda, self.device, self.nvml = cuda, device, nvml
         self.before_allocated = self.before_process = 0
 
-    def before_model(self) -> None:
-        """Note what is held before the model is built."""
+    def before_prepare(self) -> None:
+        """Note what is held when the weights and inputs are there and the runtime has not prepared them."""
         self.cuda.synchronize(self.device)
         self.cuda.empty_cache()
         self.before_allocated = self.cuda.memory_allocated(self.device)
@@ -32,11 +32,12 @@ class VramMonitor:
         self.cuda.empty_cache()
         self.cuda.reset_peak_memory_stats(self.device)
 
-    def read(self, allocator: str) -> tuple[float, dict[str, float | None]]:
-        """Peak since `start` minus what was held before the model, and the parts, in MB.
+    def read(self, allocator: str, own_bytes: int) -> tuple[float, dict[str, float | None]]:
+        """Peak since `start`, without what other models hold, and the parts, in MB.
 
         Args:
             allocator: `torch`, or `runtime` where the process total is the only source.
+            own_bytes: weights and inputs, which were there before `before_prepare`; a runtime has its own copy of them.
 
         Raises:
             Unavailable: the runtime has its own allocator and the process total cannot be read.
@@ -49,7 +50,7 @@ class VramMonitor:
             "process": None if process is None else process / MIB,
         }
         if allocator == "torch":
-            return parts["allocator_peak"] - self.before_allocated / MIB, parts
+            return parts["allocator_peak"] + (own_bytes - self.before_allocated) / MIB, parts
         if process is None:
             raise Unavailable("the runtime has its own allocator and NVML does not list this process")
         return (process - self.before_process) / MIB, parts

@@ -1,0 +1,114 @@
+"""The fork server: imports torch and the model libraries once, then forks a fresh worker whenever it is asked to.
+
+It runs no tensor operation and starts no thread, so that a fork is safe and every worker begins with the same memory: what a
+new interpreter would hold after seconds of imports. Where an imported library has started threads after all, a worker is a
+new interpreter instead.
+
+A request is one line of JSON with the worker's end of a socket attached; the answers are `{"pid": …}` and, when the worker
+has ended, `{"ended": code}` with a negative signal number as the code. The ended worker is reaped when the next request or an
+empty line comes, so that its process id cannot meanwhile belong to another process.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+def main() -> None:
+    """Serve until the socket named by the first argument is closed."""
+    die_with(os.getppid())
+    control = socket.socket(fileno=int(sys.argv[1]))
+    hello = json.loads(sys.argv[2])
+    import_quietly(["torch", "numpy", "psutil", "nnirp.profiling.worker", *hello["preload"]])
+    import_quietly([hello["build"].partition(":")[0]])
+    gc.collect()
+    gc.freeze()  # the collector of a worker need not visit what the libraries keep
+    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    answer(control, {"ready": True, "threads": threads})
+    while True:
+        line, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not line:
+            return
+        if not descriptors:
+            continue
+        serve(control, json.loads(line), descriptors[0], fork_only=threads == 1)
+
+
+def serve(control: socket.socket, request: dict[str, Any], descriptor: int, fork_only: bool) -> None:
+    """Start one worker, say its process id, wait for its end and say how it ended."""
+    server = os.getpid()
+    pid = os.fork()
+    if not pid:
+        _become_worker(control, request, descriptor, fork_only, server)
+    os.close(descriptor)
+    answer(control, {"pid": pid})
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+    answer(control, {"ended": code})
+    control.recv(1 << 16, socket.MSG_PEEK)  # reap only when the campaign has heard of it
+    os.waitpid(pid, 0)
+
+
+def _become_worker(
+    control: socket.socket, request: dict[str, Any], descriptor: int, fork_only: bool, server: int
+) -> NoReturn:
+    """In the child: leave the server's socket, write into the worker's own log, and run the worker."""
+    code = 1
+    try:
+        die_with(server)
+        control.close()
+        log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.environ.update(request["environment"])
+        if not fork_only:
+            os.set_inheritable(descriptor, True)
+            os.execv(sys.executable, [sys.executable, "-m", "nnirp.profiling.worker", str(descriptor)])
+        from nnirp.profiling import worker
+
+        worker.main(descriptor, forked=True)
+        code = 0
+    except BaseException:  # nothing of a worker may go on as a second server
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def import_quietly(names: list[str]) -> None:
+    """Import what is installed; a worker that needs what is not says so itself."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
+def die_with(parent: int) -> None:
+    """Ask the kernel to end this process when its parent ends, however that happens (prctl(2), PR_SET_PDEATHSIG)."""
+    try:
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
+    except (OSError, AttributeError):
+        return
+    if os.getppid() != parent:  # it ended before the kernel was asked
+        os._exit(1)
+
+
+def answer(channel: socket.socket, content: dict[str, Any]) -> None:
+    """Send one line of JSON."""
+    channel.sendall(json.dumps(content).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()
