@@ -200,7 +200,7 @@ def _run(model: onnx.ModelProto) -> onnx.ModelProto | None:
     wanted &= {name for node in graph.node for name in node.output}
     if not wanted:
         return None
-    probe = _runnable(model)
+    probe = fill_absent(model)
     if probe is None:
         return None
     probe.graph.output.extend(
@@ -229,7 +229,7 @@ def _run(model: onnx.ModelProto) -> onnx.ModelProto | None:
 
 def _optimised(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """A dump of ONNX Runtime's basic optimisation, in which shape arithmetic and constant conditions are computed."""
-    probe = _runnable(model)
+    probe = fill_absent(model)
     if probe is None:
         return None
     try:
@@ -243,7 +243,7 @@ def _optimised(model: onnx.ModelProto) -> onnx.ModelProto | None:
         return None
 
 
-def _runnable(model: onnx.ModelProto) -> onnx.ModelProto | None:
+def fill_absent(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """A copy with zeros for weights that are not there; none where weights or inputs are too large."""
     absent = [t for t in model.graph.initializer if t.data_location == TensorProto.EXTERNAL]
     sizes = [np.prod(t.dims, dtype=np.float64) * 8 for t in absent]
