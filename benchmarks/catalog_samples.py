@@ -1,13 +1,21 @@
 """One small sample a source configuration, with its weight-free graph: what the agreement benchmarks run over."""
 
+import contextlib
 import hashlib
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import onnx
+import torch
+
 from nnirp.catalog import Sample, SourceConfiguration, build, load_catalog
 from nnirp.errors import NnirpError
+from nnirp.graphs.export import environment, export_graph
+
+KEPT_BYTES = 400_000
 
 # Depths that a configuration may have, and what a shallow model of the same kind gets instead.
 _DEPTHS = {
@@ -45,12 +53,40 @@ def shallow(configuration: SourceConfiguration, sample: Sample) -> Sample:
 
 def cached_graph(configuration: SourceConfiguration, sample: Sample, cache: Path) -> bytes:
     """The weight-free graph of a sample, exported once and kept in `cache` under what decides it."""
-    from nnirp.graphs.export import environment, export_graph
-
-    content = json.dumps([asdict(replace(configuration, samples=())), asdict(sample), environment()], sort_keys=True)
-    path = cache / f"{configuration.id}-{hashlib.sha256(content.encode()).hexdigest()[:16]}.onnx"
+    path = cache / f"{_key(configuration, sample)}.onnx"
     if not path.is_file():
         built = build(configuration, sample, "meta")
-        cache.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(export_graph(built.module, built.inputs).SerializeToString(deterministic=True))
+        _write(path, export_graph(built.module, built.inputs).SerializeToString(deterministic=True))
     return path.read_bytes()
+
+
+def cached_user_export(configuration: SourceConfiguration, sample: Sample, cache: Path) -> bytes:
+    """What a user gets: the model with its weights through `torch.onnx.export` as it is by default, kept likewise.
+
+    Weights beyond `KEPT_BYTES` lose their content after the export, which only keeps the files small.
+    """
+    path = cache / f"{_key(configuration, sample)}-user.onnx"
+    if not path.is_file():
+        built = build(configuration, sample, "cpu")
+        with contextlib.redirect_stdout(io.StringIO()):
+            program = torch.onnx.export(built.module, (), kwargs=dict(built.inputs), dynamo=True, verbose=False)
+        model = program.model_proto
+        for tensor in model.graph.initializer:
+            if len(tensor.raw_data) > KEPT_BYTES:
+                tensor.ClearField("raw_data")
+                tensor.data_location = onnx.TensorProto.EXTERNAL
+                tensor.external_data.add(key="location", value="weights")
+        _write(path, model.SerializeToString())
+    return path.read_bytes()
+
+
+def _key(configuration: SourceConfiguration, sample: Sample) -> str:
+    content = json.dumps([asdict(replace(configuration, samples=())), asdict(sample), environment()], sort_keys=True)
+    return f"{configuration.id}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".part")
+    draft.write_bytes(content)
+    draft.replace(path)

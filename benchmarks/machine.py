@@ -29,7 +29,7 @@ def describe(packages: Iterable[str]) -> str:
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table; numbers are aligned to the right."""
     rows = [[str(cell) for cell in row] for row in rows]
-    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(header))]
     lines = [header, ["---:" if right else "---" for right in numeric], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -67,6 +67,12 @@ def test_tied_matrix_counts_once_in_the_graph_and_at_each_use():
     assert 2 ** encoded.u[3] == pytest.approx(encoded.bytes.sum() - 256)
 
 
+def test_constants_of_equal_content_are_one_tensor():
+    text = """ net (float[2,2] x) => (float[2,2] y) <float[2,2] a = {1,2,3,4}, float[2,2] b = {1,2,3,4}, float[2,2] c = {1,2,3,5}> {
+      p = Mul(x, a) q = Add(p, b) y = Sub(q, c) }"""
+    assert encode(onnx_graph(text)).memory[0] == 2 * 16
+
+
 def test_shape_arithmetic_on_static_tensors_disappears():
     text = """ net (float[2,6] x) => (float[2,6] y) <int64[1] i = {0}> {
       s = Shape(x) b = Gather(s, i) z = ConstantOfShape(b) u = Unsqueeze(x, i) v = Squeeze(u, i) y = Relu(v) }"""

@@ -28,6 +28,7 @@ _FOLDS_BATCH_NORM = frozenset(["Conv", "ConvTranspose", "Gemm"])
 
 def canonicalise(graph: Graph) -> None:
     """Bring a graph whose nodes are in topological order to the canonical form, in place."""
+    share_equal_constants(graph)
     drop_constants_and_identities(graph, _changes_nothing)
     fold_batch_normalisation(graph)
     unify_reshapes(graph)
@@ -143,6 +144,25 @@ def _uses(graph: Graph) -> Counter:
         uses.update(node.inputs)
     uses.update(graph.outputs)
     return uses
+
+
+def share_equal_constants(graph: Graph) -> None:
+    """Constants of two and more axes with the same content are one in memory, as they are where an exporter kept them shared."""
+    alike: dict[int, list[int]] = {}
+    for tensor in graph.values:
+        kind = graph.tensor_type[tensor]
+        if len(graph.types[kind][1] or ()) >= 2 and graph.is_constant[tensor]:
+            alike.setdefault(kind, []).append(tensor)
+    for tensors in alike.values():
+        seen: dict[bytes, tuple[int, bytes]] = {}
+        for tensor in tensors if len(tensors) > 1 else ():
+            value = graph.value(tensor)
+            content = b"" if value is None else value.tobytes()
+            if not content:
+                continue
+            first, other = seen.setdefault(content[:64] + content[-64:], (tensor, content))
+            if first != tensor and other == content:
+                graph.storage[tensor] = first
 
 
 def fold_batch_normalisation(graph: Graph) -> None:
