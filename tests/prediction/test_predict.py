@@ -11,7 +11,8 @@ from nnirp.errors import InputError, NotPulledError
 from nnirp.features.data import to_data
 from nnirp.layers.store import COLUMNS, GraphStore
 from nnirp.prediction.encoding import encode_file
-from nnirp.prediction.predict import find_weights, predict_onnx
+from nnirp.prediction.kept import find_weights
+from nnirp.prediction.predict import predict_onnx
 from nnirp.predictors import create
 from nnirp.training.pool import describe_pool, write_pool
 

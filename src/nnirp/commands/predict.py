@@ -30,12 +30,17 @@ def predict(
     json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
 ) -> None:
     """Predict runtime and memory of a model without running it."""
-    from nnirp.prediction.predict import LABELS, find_weights, predict_onnx
+    from nnirp.prediction.kept import find_weights
 
     sizes, dimensions = parse_batches(batch), parse_dimensions(dim or [])
+    if not model.is_file():
+        raise InputError(f"{model}: no such file; expected an ONNX file, with or without its weights")
     project = project_of(context, root)
     weights = find_weights(project.models, predictor, protocol)
     dataset = read_manifest(project, "dataset.json")
+    # What takes seconds to import comes after everything that can be refused at once.
+    from nnirp.prediction.predict import LABELS, predict_onnx
+
     answers = [
         predict_onnx(
             model, weights=weights, dataset=dataset, batch=size, dimensions=dimensions, top_operators=top_operators

@@ -1,13 +1,17 @@
 """report: the comparison as Markdown, HTML, charts and tables."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
-from nnirp.evaluation.comparison import compare
+from nnirp.evaluation.comparison import Comparison, compare
 from nnirp.evaluation.report import write_report
 from nnirp.evaluation.runs import load_scores
 from nnirp.project import Project, publishing
 from nnirp.splits.index import read_index
-from nnirp.tracking.record import dataset_revision, device_name
+from nnirp.tracking.record import context_tags, dataset_revision, device_name
+from nnirp.tracking.run import start_run
+from nnirp.tracking.store import Store
 
 
 def run(project: Project) -> None:
@@ -23,8 +27,33 @@ def run(project: Project) -> None:
     with publishing(*(project.reports / name for name in names), work=project.work) as drafts:
         whole = drafts[0].with_name("report")
         write_report(comparisons, whole, notes=provenance(project))
+        record_figures(project, comparisons, whole / "charts")
         for name, draft in zip(names, drafts, strict=True):
             (whole / name).rename(draft)
+
+
+def record_figures(project: Project, comparisons: Sequence[Comparison], charts: Path) -> None:
+    """Record the comparison as one run whose artefacts are its charts, so that the MLflow UI shows them."""
+    tags = context_tags(project.root) | {
+        "dataset_revision": dataset_revision(project.data),
+        "protocol": "all",
+        "predictor": "all",
+        "seed": "all",
+    }
+    parameters = {
+        "predictors": ", ".join(sorted({p for c in comparisons for p in c.predictors})),
+        "protocols": ", ".join(comparisons[0].protocols),
+    }
+    with start_run(
+        "evaluate", "comparison", charts, parameters=parameters, tags=tags, store=Store(project.root)
+    ) as run:
+        for path in sorted(charts.glob("*.svg")):
+            run.artifact(path.name)
+        for comparison in comparisons:
+            if comparison.noise_floor_percent is not None:
+                run.metrics({f"{comparison.target}.noise_floor_percent": comparison.noise_floor_percent})
+            for row in comparison.inflation.itertuples():
+                run.metrics({f"{comparison.target}.inflation.{row.predictor}": row.factor})
 
 
 def provenance(project: Project) -> list[str]:
