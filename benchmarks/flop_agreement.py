@@ -51,10 +51,10 @@ def counted_by_us(model: onnx.ModelProto, batch: int) -> float:
     """FLOPs of the products and convolutions of a graph."""
     encoded = encode(model, batch=batch)
     products = sum(f for f, op in zip(encoded.flops, encoded.op_names, strict=True) if op in COUNTED)
-    return float(products) - _gate_flops(model.graph)
+    return float(products) - gate_flops(model.graph)
 
 
-def _gate_flops(graph: onnx.GraphProto) -> float:
+def gate_flops(graph: onnx.GraphProto) -> float:
     """The element-wise part of the recurrent layers' formula, which the counter does not have."""
     shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in [*graph.value_info, *graph.input]}
     total = 0.0

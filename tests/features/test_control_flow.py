@@ -22,6 +22,14 @@ def test_an_if_counts_as_its_costlier_branch_and_says_so():
     assert "else_branch" in encoded.warnings[0]
 
 
+def test_what_a_condition_is_computed_from_counts_too():
+    text = IF.replace("bool c, float[4,4] x", "float[4,4] x, float[4,4] z").replace(
+        "  y = If(c)",
+        "  s = MatMul(z, w) m0 = ReduceMax<keepdims=0>(s) half = Constant<value = float {0.5}>() c = Greater(m0, half) y = If(c)",
+    )
+    assert encode(onnx_graph(text)).op_names == ("MatMul", "Tanh", "MatMul", "ReduceMax", "Greater")
+
+
 def test_a_constant_condition_decides():
     model = onnx_graph(IF.replace("(bool c, ", "(").replace("<float[4,4] w>", "<float[4,4] w, bool c = {1}>"))
     assert encode(model).op_names == ("Relu",)

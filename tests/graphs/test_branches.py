@@ -40,6 +40,7 @@ def test_without_the_value_the_larger_branch_is_taken_and_noted():
     notes: list[str] = []
     found = complete_shapes(parser.parse_model(HEADER + BY_RATE), 1, {"T": 8}, notes)
     assert "Tanh" in operators(found) and len(notes) == 1 and "else_branch" in notes[0]
+    assert [value.name for value in found.graph.output] == ["y", "c"]
 
 
 def test_a_condition_on_shapes_decides_nested_branches_too():

@@ -37,7 +37,7 @@ def resolve_control_flow(graph: Graph) -> ControlNotes:
     """Replace each `If` by the nodes of one branch and annotate loops, in place.
 
     A constant condition decides; otherwise the branch with more FLOPs (then more operators) counts, which is named in a
-    warning. A `Loop` or `Scan` stays one node: FLOPs are its iterations times its body's, and tensors it captures are operands.
+    warning, and the condition becomes an output. A `Loop` or `Scan` stays one node: FLOPs are its iterations times its body's, and tensors it captures are operands.
     """
     notes = ControlNotes()
     if any(node.op in CONTROL_FLOW for node in graph.nodes):
@@ -58,6 +58,8 @@ def _flatten(graph: Graph, nodes: list[Node], renamed: dict[int, int], notes: Co
     flat = []
     for node in nodes:
         if node.op == "If":
+            if graph.value(node.inputs[0]) is None:
+                graph.outputs.append(node.inputs[0])  # or nothing would need what the condition is computed from
             branch = _choose(graph, node, notes)
             flat += _flatten(graph, branch.nodes, renamed, notes)
             for outer, inner in zip(node.outputs, branch.outputs, strict=True):

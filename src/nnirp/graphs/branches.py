@@ -114,7 +114,10 @@ def take_known_branches(model: onnx.ModelProto) -> bool:
 
 
 def take_larger_branches(model: onnx.ModelProto, open_tensors: Iterable[str]) -> list[str]:
-    """Put the branch with more operators in place of the main graph's `If`s that hold an open tensor, in place; a note for each."""
+    """Put the branch with more operators in place of the main graph's `If`s that hold an open tensor, in place; a note for each.
+
+    The condition becomes an output: it is still computed.
+    """
     notes: list[str] = []
     wanted = set(open_tensors)
 
@@ -122,6 +125,11 @@ def take_larger_branches(model: onnx.ModelProto, open_tensors: Iterable[str]) ->
         branches = _branches(node)
         if wanted.isdisjoint(node.output) and not any(wanted & _made_inside(branch) for branch in branches.values()):
             return None
+        if node.input[0] not in {
+            value.name for value in model.graph.output
+        }:  # or nothing would need what it is computed from
+            condition = helper.make_tensor_value_info(node.input[0], onnx.TensorProto.BOOL, [])
+            model.graph.output.append(condition)
         chosen = max(("then_branch", "else_branch"), key=lambda name: _operators(branches[name]))
         notes.append(
             f"an If whose condition {node.input[0]!r} depends on the input counts as its larger branch, {chosen}"

@@ -1,0 +1,28 @@
+"""Files that the onnx package ships: their products and convolutions against a profiled run of ONNX Runtime."""
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from flop_agreement import gate_flops
+from nnirp.features import encode
+from nnirp.graphs.export import unresolved
+from nnirp.graphs.reading import read_onnx
+from nnirp.graphs.shapes import complete_shapes
+from third_party import PRODUCTS, products_of_a_run
+
+DATA = Path(onnx.__file__).parent / "backend/test/data"
+NETWORKS = [DATA / f"light/light_{name}.onnx" for name in ("squeezenet", "shufflenet", "densenet121")]
+LAYERS = sorted(DATA.glob("pytorch-converted/test_Conv*/model.onnx"))
+
+
+@pytest.mark.parametrize(
+    "path", [*NETWORKS, *LAYERS], ids=lambda p: p.stem if p.parent.name == "light" else p.parent.name
+)
+def test_products_are_those_of_the_run(path):
+    completed = complete_shapes(read_onnx(path))
+    assert unresolved(completed) == []
+    encoded = encode(completed, form="executed")
+    ours = sum(f for f, op in zip(encoded.flops, encoded.op_names, strict=True) if op in PRODUCTS)
+    assert ours - gate_flops(completed.graph) == products_of_a_run(completed) > 0
