@@ -35,7 +35,8 @@ def draw(
         from nnirp.stages import cluster as cluster_stage
         from nnirp.stages import split as split_stage
 
-        cluster_stage.run(project)
+        if (project.manifests / "catalog.json").is_file() or not (project.manifests / "clusters.json").is_file():
+            cluster_stage.run(project)  # clusters of an imported root without a catalog came with it
         split_stage.run(project)
     indices = [read_index(path) for path in sorted((project.data / "splits").glob("*.json"))]
     if not indices:
