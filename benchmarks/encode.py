@@ -20,8 +20,8 @@ import onnx
 
 from machine import describe, markdown
 from nnirp.features import encode
+from nnirp.graphs.probing import fill_absent
 from nnirp.graphs.reading import read_onnx
-from nnirp.graphs.shapes import fill_absent
 from nnirp.layers.archives import iter_archive
 
 TARGET_NODES_PER_S = 30_000

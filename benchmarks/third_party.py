@@ -26,9 +26,10 @@ from encode import onnx_tool_profile
 from flop_agreement import gate_flops
 from machine import describe, markdown
 from nnirp.features import encode
-from nnirp.graphs.export import unresolved
+from nnirp.graphs.probing import fill_absent
 from nnirp.graphs.reading import read_onnx
-from nnirp.graphs.shapes import complete_shapes, fill_absent
+from nnirp.graphs.shapes import complete_shapes
+from nnirp.graphs.static import unresolved
 
 TOLERANCE = 0.02
 LIST = Path(__file__).with_name("third_party.json")

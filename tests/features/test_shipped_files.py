@@ -7,9 +7,9 @@ import pytest
 
 from flop_agreement import gate_flops
 from nnirp.features import encode
-from nnirp.graphs.export import unresolved
 from nnirp.graphs.reading import read_onnx
 from nnirp.graphs.shapes import complete_shapes
+from nnirp.graphs.static import unresolved
 from third_party import PRODUCTS, products_of_a_run
 
 DATA = Path(onnx.__file__).parent / "backend/test/data"

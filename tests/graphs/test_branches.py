@@ -4,8 +4,8 @@ import pytest
 from onnx import parser
 
 from nnirp.graphs.branches import known_value, take_known_branches
-from nnirp.graphs.export import unresolved
 from nnirp.graphs.shapes import complete_shapes
+from nnirp.graphs.static import unresolved
 
 HEADER = '<ir_version: 10, opset_import: ["" : 20]>'
 BY_RATE = """ net (float[N, T] x, int64 rate) => (float[] y) <int64 fast = {16000}> {

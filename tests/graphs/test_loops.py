@@ -2,8 +2,8 @@ import pytest
 from onnx import parser
 
 from nnirp.features import encode
-from nnirp.graphs.export import unresolved
 from nnirp.graphs.shapes import complete_shapes
+from nnirp.graphs.static import unresolved
 
 HEADER = '<ir_version: 10, opset_import: ["" : 20]>'
 LOOP = """ net (float[4,4] x, float[7,3] z) => (float[] y, float[] s) <float[4,4] w, float[3,4] v> {

@@ -3,8 +3,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from nnirp.errors import InputError
-from nnirp.graphs.export import unresolved
 from nnirp.graphs.shapes import complete_shapes, symbolic_inputs
+from nnirp.graphs.static import unresolved
 
 
 def model(shape, nodes, *, initialisers=(), outputs=("y",), functions=(), domains=("",)):

@@ -3,16 +3,19 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from nnirp.errors import InputError
 from nnirp.features.cost import Call, Operand, call_cost, knows
 from nnirp.features.graph import ABSENT, CONTROL_FLOW, Body, Graph, Node
 
 
 @dataclass
 class ControlNotes:
-    """What was assumed: warnings for the reader, operators inside bodies that have no formula."""
+    """What was assumed: warnings for the reader, operators inside bodies that have no formula; and what was worked out before."""
 
     warnings: list[str] = field(default_factory=list)
     unknown: Counter = field(default_factory=Counter)
+    taken: dict[int, Body] = field(default_factory=dict)  # by the `If`'s attributes
+    flops: dict[int, float] = field(default_factory=dict)  # by the body
 
 
 def operand(graph: Graph, tensor: int) -> Operand | None:
@@ -49,44 +52,59 @@ def resolve_control_flow(graph: Graph) -> ControlNotes:
 
 
 def _follow(renamed: dict[int, int], tensor: int) -> int:
-    while tensor in renamed:
+    """The tensor that stands for another; branches that hand out each other's results are refused."""
+    for _ in range(len(renamed) + 1):
+        if tensor not in renamed:
+            return tensor
         tensor = renamed[tensor]
-    return tensor
+    raise InputError("branches of Ifs hand out each other's results; an ONNX graph is acyclic, check the exporter")
 
 
 def _flatten(graph: Graph, nodes: list[Node], renamed: dict[int, int], notes: ControlNotes) -> list[Node]:
     flat = []
     for node in nodes:
-        if node.op == "If":
-            if graph.value(node.inputs[0]) is None:
-                graph.outputs.append(node.inputs[0])  # or nothing would need what the condition is computed from
-            branch = _choose(graph, node, notes)
-            flat += _flatten(graph, branch.nodes, renamed, notes)
-            for outer, inner in zip(node.outputs, branch.outputs, strict=True):
-                if outer != ABSENT:
-                    renamed[outer] = inner
-                    if not graph.is_static(inner) and graph.is_static(outer):
-                        graph.tensor_type[inner] = graph.tensor_type[outer]
-        elif node.op in CONTROL_FLOW:
-            flat.append(_annotate(graph, node, notes))
-        else:
-            flat.append(node)
+        try:
+            flat += _resolved(graph, node, renamed, notes)
+        except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            raise InputError(
+                f"{node.op} is not what ONNX defines ({type(error).__name__}: {error}); check the file: `python -m onnx.checker`"
+            ) from error
     return flat
 
 
+def _resolved(graph: Graph, node: Node, renamed: dict[int, int], notes: ControlNotes) -> list[Node]:
+    """What a node becomes: itself, the nodes of an `If`'s branch, or a loop that knows its cost."""
+    if node.op != "If":
+        return [_annotate(graph, node, notes)] if node.op in CONTROL_FLOW else [node]
+    if graph.value(node.inputs[0]) is None:
+        graph.outputs.append(node.inputs[0])  # or nothing would need what the condition is computed from
+    branch = _choose(graph, node, notes)
+    nodes = _flatten(graph, branch.nodes, renamed, notes)
+    for outer, inner in zip(node.outputs, branch.outputs, strict=True):
+        if outer != ABSENT:
+            renamed[outer] = inner
+            if not graph.is_static(inner) and graph.is_static(outer):
+                graph.tensor_type[inner] = graph.tensor_type[outer]
+    return nodes
+
+
 def _choose(graph: Graph, node: Node, notes: ControlNotes) -> Body:
-    attributes = graph.attributes[node.attributes]
-    branches = [attributes["then_branch"], attributes["else_branch"]]
-    condition = graph.value(node.inputs[0])
-    if condition is not None:
-        return branches[0 if condition.any() else 1]
-    quiet = ControlNotes()
-    costs = [(_body_flops(graph, b, quiet), len(b.nodes)) for b in branches]
-    chosen = 0 if costs[0] >= costs[1] else 1
-    notes.warnings.append(
-        f"an If whose condition depends on the input counts as its costlier branch, {('then', 'else')[chosen]}_branch"
-    )
-    return branches[chosen]
+    if node.attributes not in notes.taken:
+        attributes = graph.attributes[node.attributes]
+        branches = [attributes["then_branch"], attributes["else_branch"]]
+        condition = graph.value(node.inputs[0])
+        if condition is not None:
+            chosen = 0 if condition.any() else 1
+        else:
+            unseen = ControlNotes(flops=notes.flops)  # what the branch not taken assumes is no news
+            costs = [(_body_flops(graph, b, unseen), len(b.nodes)) for b in branches]
+            chosen = 0 if costs[0] >= costs[1] else 1
+            notes.warnings.append(
+                "an If whose condition depends on the input counts as its costlier branch, "
+                f"{('then', 'else')[chosen]}_branch"
+            )
+        notes.taken[node.attributes] = branches[chosen]
+    return notes.taken[node.attributes]
 
 
 def _annotate(graph: Graph, node: Node, notes: ControlNotes) -> Node:
@@ -119,17 +137,19 @@ def _iterations(graph: Graph, node: Node, body: Body, attributes: dict, notes: C
 
 
 def _body_flops(graph: Graph, body: Body, notes: ControlNotes) -> float:
-    total = 0.0
-    for node in body.nodes:
-        if node.op == "If":
-            total += _body_flops(graph, _choose(graph, node, notes), notes)
-            continue
-        if node.op in CONTROL_FLOW:
-            node = _annotate(graph, node, notes)
-        elif not knows(node.op):
-            notes.unknown[node.op] += 1
-        total += call_cost(make_call(graph, node)).flops
-    return total
+    if id(body) not in notes.flops:
+        total = 0.0
+        for node in body.nodes:
+            if node.op == "If":
+                total += _body_flops(graph, _choose(graph, node, notes), notes)
+                continue
+            if node.op in CONTROL_FLOW:
+                node = _annotate(graph, node, notes)
+            elif not knows(node.op):
+                notes.unknown[node.op] += 1
+            total += call_cost(make_call(graph, node)).flops
+        notes.flops[id(body)] = total
+    return notes.flops[id(body)]
 
 
 def _captured(graph: Graph, body: Body, inside: set[int]) -> list[int]:

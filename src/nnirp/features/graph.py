@@ -6,6 +6,7 @@ number; equal numbers mean equal costs.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,10 @@ import onnx
 from onnx import numpy_helper
 from onnx.inliner import inline_local_functions
 
+from nnirp.errors import InputError
+
 ABSENT = -1
+MAX_ELEMENTS = 1 << 50
 _DEFAULT_DOMAINS = frozenset(("", "ai.onnx", "ai.onnx.ml", "com.microsoft"))
 CONTROL_FLOW = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 
@@ -107,9 +111,18 @@ class Graph:
 
 
 def parse(model: onnx.ModelProto) -> Graph:
-    """Read the nodes, types and attributes of a model; local functions are inlined, sub-graphs become `Body`s."""
+    """Read the nodes, types and attributes of a model; local functions are inlined, sub-graphs become `Body`s.
+
+    Raises:
+        InputError: local functions call each other in a circle or with operands that they do not have, a node has no output, or
+            a tensor has more than `MAX_ELEMENTS` elements.
+    """
     if model.functions:
-        model = inline_local_functions(model)
+        try:
+            model = inline_local_functions(model)
+        except Exception as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"its local functions cannot be inlined ({reason}); check the exporter") from None
     graph = Graph()
     graph.type_of(0, None)
     graph.attributes.append({})
@@ -117,6 +130,11 @@ def parse(model: onnx.ModelProto) -> Graph:
     body = parser.body(model.graph, {})
     graph.inputs, graph.nodes, graph.outputs = body.inputs, body.nodes, body.outputs
     graph.in_order = parser.in_order
+    for dtype, shape in graph.types:
+        if shape and prod(abs(size) for size in shape) > MAX_ELEMENTS:
+            raise InputError(
+                f"a tensor of type {dtype} has the shape {list(shape)}; more than {MAX_ELEMENTS} elements fit no machine, check the file"
+            )
     return graph
 
 

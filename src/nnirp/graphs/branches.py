@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from nnirp.graphs.export import is_static
+from nnirp.graphs.static import is_static
 
 log = logging.getLogger(__name__)
 MAX_ELEMENTS = 1024

@@ -6,7 +6,7 @@ import onnx
 from onnx import TypeProto, helper, shape_inference
 
 from nnirp.graphs.branches import known_value
-from nnirp.graphs.export import is_static, unresolved
+from nnirp.graphs.static import is_static, unresolved
 
 log = logging.getLogger(__name__)
 

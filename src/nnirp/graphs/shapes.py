@@ -1,10 +1,7 @@
 """Shapes of graphs that come without them: symbolic dimensions pinned, then inferred, at last computed."""
 
-import contextlib
 import logging
-import tempfile
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
@@ -12,14 +9,11 @@ from onnx import TensorProto, helper, inliner, shape_inference
 
 from nnirp.errors import InputError
 from nnirp.graphs.branches import fix_trip_counts, take_known_branches, take_larger_branches
-from nnirp.graphs.export import is_static, unresolved
 from nnirp.graphs.loops import complete_loops
+from nnirp.graphs.probing import probe
+from nnirp.graphs.static import is_static, unresolved
 
 log = logging.getLogger(__name__)
-MAX_RUN_BYTES = 2**30
-"""Largest inputs and weights for which ONNX Runtime is asked to load or run a graph."""
-SIZE_FROM_VALUES = frozenset({"NonZero", "NonMaxSuppression", "Unique", "Compress", "StringSplit", "If", "Loop"})
-"""Operators whose output sizes may depend on values: a size seen in one run says nothing of another."""
 
 
 def complete_shapes(
@@ -30,7 +24,7 @@ def complete_shapes(
 ) -> onnx.ModelProto:
     """A copy of a model with pinned inputs, functions inlined, and as many static shapes as the tools find.
 
-    What stays open is what `nnirp.graphs.export.unresolved` lists. A branch whose condition follows from shapes, constants and
+    What stays open is what `nnirp.graphs.static.unresolved` lists. A branch whose condition follows from shapes, constants and
     pinned values takes the place of its `If`; where a condition does not follow and shapes inside stay open, the branch with
     more operators does.
 
@@ -66,18 +60,17 @@ def complete_shapes(
 def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
     """Every means of inference in turn, as long as tensors are open; each may make a condition known that opens a branch."""
     inferred = _branches_taken(_infer(model))
-    while (left := len(unresolved(inferred))) and complete_loops(inferred):
-        inferred = _branches_taken(_infer(inferred))
-        if len(unresolved(inferred)) >= left:
-            break
-    for attempt in (_symbolic, _run, _optimised):
-        left = len(unresolved(inferred))
-        if not left:
-            break
-        better = attempt(inferred)
-        if better is not None and len(unresolved(better)) < left:
-            inferred = _branches_taken(better)
+    for better in (_with_loops, probe):
+        while left := len(unresolved(inferred)):
+            found = better(inferred)
+            if found is None or len(unresolved(found)) >= left:
+                break
+            inferred = _branches_taken(found)
     return inferred
+
+
+def _with_loops(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    return _infer(model) if complete_loops(model) else None
 
 
 def _branches_taken(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -175,137 +168,6 @@ def _refuse_contradictions(model: onnx.ModelProto) -> None:
             raise InputError(
                 f"the shapes contradict each other ({_line(error)}); check the batch and dimensions"
             ) from None
-
-
-def _symbolic(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """ONNX Runtime's symbolic inference, which follows shape arithmetic that ONNX's own gives up on."""
-    try:
-        from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
-
-        copy = onnx.ModelProto()
-        copy.CopyFrom(model)
-        # where it gives up it saves the graph into the current folder, which is the user's
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            found = SymbolicShapeInference.infer_shapes(copy, 2**31 - 1, True, False, 0)
-    except Exception as error:
-        log.debug("symbolic shape inference gave up: %s", error)
-        return None
-    return found and _merged(model, [*found.graph.value_info, *found.graph.output])
-
-
-def _run(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Shapes seen in one run on zeros, of the tensors whose size no operator derives from values."""
-    graph = model.graph
-    wanted = set(unresolved(model)) - _sized_by_values(graph)
-    wanted &= {name for node in graph.node for name in node.output}
-    if not wanted:
-        return None
-    probe = fill_absent(model)
-    if probe is None:
-        return None
-    probe.graph.output.extend(
-        onnx.ValueInfoProto(name=name) for name in sorted(wanted - {v.name for v in graph.output})
-    )
-    try:
-        session = _session(probe)
-        feeds = {value.name: _zeros(value) for value in session.get_inputs()}
-        names = sorted(wanted)
-        results = session.run(names, feeds)
-    except Exception as error:
-        log.debug("ONNX Runtime could not run the graph: %s", error)
-        return None
-    found = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-        for name, array in zip(names, results, strict=True)
-        if isinstance(array, np.ndarray) and array.dtype != object
-    ]
-    merged = _merged(model, found)
-    try:
-        return shape_inference.infer_shapes(merged, data_prop=True)
-    except Exception as error:
-        log.debug("shapes that were seen in a run contradict inference: %s", error)
-        return None
-
-
-def _optimised(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """A dump of ONNX Runtime's basic optimisation, in which shape arithmetic and constant conditions are computed."""
-    probe = fill_absent(model)
-    if probe is None:
-        return None
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "optimised.onnx"
-            _session(probe, path)
-            dumped = onnx.load(path, load_external_data=False)
-        return shape_inference.infer_shapes(dumped, data_prop=True)
-    except Exception as error:
-        log.debug("ONNX Runtime could not optimise the graph: %s", error)
-        return None
-
-
-def fill_absent(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """A copy with zeros for weights that are not there; none where weights or inputs are too large."""
-    absent = [t for t in model.graph.initializer if t.data_location == TensorProto.EXTERNAL]
-    sizes = [np.prod(t.dims, dtype=np.float64) * 8 for t in absent]
-    sizes += [
-        np.prod([d.dim_value for d in v.type.tensor_type.shape.dim], dtype=np.float64) * 8 for v in model.graph.input
-    ]
-    if sum(sizes) > MAX_RUN_BYTES:
-        log.debug("too large to run for its shapes: %.1f GB", sum(sizes) / 1e9)
-        return None
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    for tensor in copy.graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            kind = helper.tensor_dtype_to_np_dtype(tensor.data_type)
-            tensor.CopyFrom(onnx.numpy_helper.from_array(np.zeros(tuple(tensor.dims), kind), tensor.name))
-    return copy
-
-
-def _session(model: onnx.ModelProto, dump: Path | None = None):
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    level = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = level.ORT_ENABLE_BASIC if dump else level.ORT_DISABLE_ALL
-    if dump:
-        options.optimized_model_filepath = str(dump)
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
-def _zeros(value) -> np.ndarray:
-    name = value.type.removeprefix("tensor(").removesuffix(")")
-    kinds = {"float": "float32", "double": "float64"}
-    return np.zeros([int(size) for size in value.shape], kinds.get(name, name))
-
-
-def _sized_by_values(graph: onnx.GraphProto) -> set[str]:
-    """Tensors computed from one whose size depends on values."""
-    found: set[str] = set()
-    for node in graph.node:
-        if node.op_type in SIZE_FROM_VALUES or any(name in found for name in node.input):
-            found.update(node.output)
-    return found
-
-
-def _merged(model: onnx.ModelProto, values: Iterable[onnx.ValueInfoProto]) -> onnx.ModelProto:
-    """A copy in which tensors without a static shape get the one that was found for them; the nodes stay as they are."""
-    merged = onnx.ModelProto()
-    merged.CopyFrom(model)
-    graph = merged.graph
-    found = {value.name: value for value in values if is_static(value.type)}
-    for value in graph.output:
-        if value.name in found and not is_static(value.type):
-            value.CopyFrom(found[value.name])
-    outputs = {value.name for value in graph.output}
-    kept = [value for value in graph.value_info if value.name not in found or is_static(value.type)]
-    have = {value.name for value in kept} | outputs
-    del graph.value_info[:]
-    graph.value_info.extend(kept)
-    graph.value_info.extend(value for name, value in found.items() if name not in have)
-    return merged
 
 
 def _line(error: Exception) -> str:
