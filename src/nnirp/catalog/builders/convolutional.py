@@ -1,4 +1,7 @@
-"""Convolutional image classifiers: pixels [batch, 3, size, size] → class logits."""
+"""Convolutional image classifiers: pixels [batch, 3, size, size] → class logits.
+
+(being extended by its own author; leave alone)
+"""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,7 @@
-"""Object detectors up to their raw boxes and scores; the post-processing, whose shapes depend on data, is left out."""
+"""Object detectors up to their raw boxes and scores; the post-processing, whose shapes depend on data, is left out.
+
+(being extended by its own author; leave alone)
+"""
 
 import torch
 from torch import Tensor, nn
