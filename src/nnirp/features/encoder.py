@@ -11,7 +11,7 @@ import onnx
 from nnirp.errors import InputError
 from nnirp.features.canonical import canonical_order, canonicalise, keep_executed, sort_nodes
 from nnirp.features.control_flow import ControlNotes, make_call, resolve_control_flow
-from nnirp.features.cost import bytes_read, call_cost, is_parameter
+from nnirp.features.cost import bytes_read, call_cost, is_parameter, knows
 from nnirp.features.dtypes import EDGE_DTYPES
 from nnirp.features.graph import ABSENT, Graph, Node, parse
 from nnirp.features.memory import memory_bytes, type_bytes, weight_storage
@@ -80,15 +80,21 @@ def encode(
     if form not in FORMS:
         raise InputError(f"form {form!r}: expected one of {', '.join(FORMS)}")
     graph, notes = _read(model, batch, dims)
-    if form == "canonical":
-        canonicalise(graph)
-        graph_nodes = [graph.nodes[i] for i in canonical_order(graph)]
-    else:
-        keep_executed(graph)
-        graph_nodes = graph.nodes
-    if not graph_nodes:
-        raise InputError("the graph computes nothing from its inputs: expected at least one operator; check the export")
-    return _assemble(graph, graph_nodes, notes.warnings, notes.unknown, _batch_size(graph, batch), form)
+    try:
+        if form == "canonical":
+            canonicalise(graph)
+            graph_nodes = [graph.nodes[i] for i in canonical_order(graph)]
+        else:
+            keep_executed(graph)
+            graph_nodes = graph.nodes
+        if not graph_nodes:
+            raise InputError("the graph computes nothing: expected at least one operator; check the export")
+        return _assemble(graph, graph_nodes, notes.warnings, notes.unknown, _batch_size(graph, batch), form)
+    except (IndexError, KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:  # a hostile file's
+        raise InputError(
+            f"an operator is not what ONNX defines ({type(error).__name__}: {' '.join(str(error).split())[:200]}); "
+            "check the file: `python -m onnx.checker`"
+        ) from error
 
 
 def _read(model: onnx.ModelProto, batch: int | None, dims: Mapping[str, int] | None) -> tuple[Graph, ControlNotes]:
@@ -248,9 +254,10 @@ def _edge_features(graph: Graph, source_ports, target_ports, edge_kinds, size_of
 
 def _warnings(graph: Graph, nodes: list[Node], outside: Counter) -> tuple[str, ...]:
     found = []
-    if outside:
-        listed = ", ".join(f"{name} × {count}" for name, count in sorted(outside.items()))
-        found.append(f"operators encoded as <UNK> (without a formula only their bytes count): {listed}")
+    for known, consequence in ((True, "their cost counts"), (False, "without a formula, only their bytes count")):
+        listed = ", ".join(f"{name} × {count}" for name, count in sorted(outside.items()) if knows(name) == known)
+        if listed:
+            found.append(f"operators encoded as <UNK>, {consequence}: {listed}")
     open_kinds = {i for i, (_, shape) in enumerate(graph.types) if shape is None or min(shape, default=0) < 0}
     if open_kinds:
         open_tensors = {t for n in nodes for t in n.outputs if t != ABSENT and graph.tensor_type[t] in open_kinds}
