@@ -113,7 +113,7 @@ def test_features_alone_are_adopted_and_what_nothing_proves_is_said(copy, tmp_pa
     shutil.rmtree(root / "profiling")
     (root / "manifests" / "splits.json").unlink()
     report = import_published(root, tmp_path / "root", copy=True)
-    assert set(report["assumed"]) == {"vocabulary", "form", "target_statistic"}
+    assert set(report["assumed"]) == {"vocabulary", "form", "targets", "target_statistic"}
     assert report["splits"]["cluster"] == "drawn" and (tmp_path / "root" / "manifests" / "splits.json").is_file()
     assert verify(tmp_path / "root") == [] and len(load_dataset(tmp_path / "root", protocol="random").train) > 0
 
@@ -167,7 +167,7 @@ def test_labels_that_are_not_those_of_the_records_are_refused(copy, tmp_path):
     root = copy()
     for path in (root / "profiling").iterdir():
         write_archive(path, [(name, card_record(1.0)) for name, _ in list(iter_archive(path))])
-    refused(root, tmp_path / "root", "neither median, mean nor minimum")
+    refused(root, tmp_path / "root", "column 0 of the labels .* is no metric of the records")
 
 
 def test_a_folder_of_something_else_is_not_overwritten(copy, tmp_path):

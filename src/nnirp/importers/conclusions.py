@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from nnirp.errors import InputError
 from nnirp.layers.archives import iter_archive
 from nnirp.layers.manifests import DatasetManifest
 from nnirp.layers.packing import CARD_TARGETS, iter_samples
-from nnirp.layers.records import ProfileRecord, read_record
+from nnirp.layers.records import TARGET_METRICS, ProfileRecord, read_record
 
 COMPARED = 8
 """Graphs that are encoded to see whether the features' operator numbers are this vocabulary's."""
 STATISTICS = ("median", "mean", "min")
+AGREEING = 0.9
+"""Share of labels that must agree with a metric of the records; not all, as a memory metric may be missing in some."""
 
 
 @dataclass
@@ -67,13 +70,8 @@ def conclude(root: Path, labels: Mapping[str, np.ndarray], notes: Notes) -> Data
     """
     from nnirp.features.vocabulary import load_vocabulary
 
-    width = len(next(iter(labels.values())))
-    if width not in CARD_TARGETS:
-        raise InputError(f"`y` has {width} columns and no manifests/dataset.json names them; get the manifest too")
-    targets = CARD_TARGETS[width]
-    notes.derived["targets"] = f"`y` has {width} column{'s' if width > 1 else ''}: {', '.join(targets)}"
+    fingerprint, targets, statistic = _from_records(root, labels, notes)
     form = _form(root, notes)
-    fingerprint, statistic = _from_records(root, labels, targets[0], notes)
     vocabulary = load_vocabulary()
     return DatasetManifest(
         targets=targets,
@@ -109,27 +107,38 @@ def _not_encoded(root: Path, labels: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _from_records(
-    root: Path, labels: Mapping[str, np.ndarray], target: str, notes: Notes
-) -> tuple[dict[str, Any] | None, str]:
-    """Device fingerprint, and the statistic of the records that the labels agree with."""
+    root: Path, labels: Mapping[str, np.ndarray], notes: Notes
+) -> tuple[dict[str, Any] | None, tuple[str, ...], str]:
+    """Device fingerprint, the targets that the columns of `y` are, and their statistic: what agrees with the records."""
+    width = len(next(iter(labels.values())))
     fingerprint, agreeing, compared = None, Counter(), 0
     for name, record in records(root):
         fingerprint = fingerprint or record.meta.fingerprint
-        if name in labels and record.ok:
-            compared += 1
-            for statistic in STATISTICS:
-                agreeing[statistic] += bool(abs(record.target(target, statistic) - labels[name][0]) < 1e-4)
+        if name not in labels or not record.ok:
+            continue
+        compared += 1
+        for target, statistic in product(TARGET_METRICS, STATISTICS):
+            value = record.target(target, statistic)
+            for column in range(width):
+                agreeing[column, target, statistic] += bool(abs(value - labels[name][column]) < 1e-4)
     if not compared:
+        if width not in CARD_TARGETS:
+            raise InputError(f"`y` has {width} columns and no manifests/dataset.json names them; get the manifest too")
+        columns = f"{width} column{'s' if width > 1 else ''}"
+        notes.assumed["targets"] = f"{', '.join(CARD_TARGETS[width])}: `y` has {columns}, as in the card"
         notes.assumed["target_statistic"] = "mean: there are no records to compare the labels with"
-        return fingerprint, "mean"
-    best = max(STATISTICS, key=lambda statistic: agreeing[statistic])
-    if agreeing[best] < 0.99 * compared:
-        raise InputError(
-            "the labels of pyg-features are neither median, mean nor minimum of the runtimes in profiling "
-            f"({agreeing[best]} of {compared} agree): the layers are of different versions, fetch both again or use --encode"
-        )
-    notes.derived["target_statistic"] = f"{best}: {agreeing[best]} of {compared} labels agree with the records"
-    return fingerprint, best
+        return fingerprint, CARD_TARGETS[width], "mean"
+    best = max(STATISTICS, key=lambda statistic: agreeing[0, "runtime_ms", statistic])
+    targets = tuple(max(TARGET_METRICS, key=lambda t: agreeing[column, t, best]) for column in range(width))
+    for column, target in enumerate(targets):
+        if agreeing[column, target, best] < AGREEING * compared:
+            raise InputError(
+                f"column {column} of the labels in pyg-features is no metric of the records in profiling: {target} agrees "
+                f"in {agreeing[column, target, best]} of {compared}; the layers are of different versions, fetch both again or use --encode"
+            )
+    notes.derived["targets"] = f"{', '.join(targets)}: the labels agree with the records"
+    notes.derived["target_statistic"] = f"{best}: {agreeing[0, targets[0], best]} of {compared} labels agree"
+    return fingerprint, targets, best
 
 
 def _form(root: Path, notes: Notes) -> str:
