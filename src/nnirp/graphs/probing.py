@@ -45,23 +45,28 @@ def probe(model: onnx.ModelProto) -> onnx.ModelProto | None:
     ):  # where it gives up, symbolic inference saves the graph into its folder
         given, found = Path(folder) / "given", Path(folder) / "found"
         given.write_bytes(light.SerializeToString())
-        try:
-            subprocess.run(
-                [sys.executable, "-m", __name__, str(given), str(found)],
-                cwd=folder,
-                env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=WALL_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            log.debug("no shapes from ONNX Runtime within %.0f s", WALL_SECONDS)
+        run_apart(given, found)
         if not found.is_file():
             return None
         values = onnx.ModelProto.FromString(found.read_bytes()).graph.value_info
     return _merged(model, values)
+
+
+def run_apart(given: Path, found: Path) -> None:
+    """`main` in a fresh process that may fail in any way."""
+    try:
+        subprocess.run(
+            [sys.executable, "-m", __name__, str(given), str(found)],
+            cwd=given.parent,
+            env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=WALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        log.debug("no shapes from ONNX Runtime within %.0f s", WALL_SECONDS)
 
 
 def main(given: Path, found: Path) -> None:
