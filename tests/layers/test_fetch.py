@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("huggingface_hub")
 
+from nnirp.cli import app, guarded
 from nnirp.errors import InputError, NnirpError
 from nnirp.layers.fetch import PARTIAL, fetch
 
@@ -187,6 +188,19 @@ def test_what_does_not_exist_is_refused_before_anything_is_written(hub, tmp_path
     with pytest.raises(InputError, match=message):
         fetch(**{"repository": REPOSITORY, "output": tmp_path / "root", **arguments})
     assert not (tmp_path / "root").exists()
+
+
+def test_the_command_answers_as_json_and_refuses_with_code_2(hub, tmp_path, monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["nnirp", "fetch", *arguments, "--output", str(tmp_path / "root"), "--json"])
+        try:
+            return guarded(app)
+        except SystemExit as stop:
+            return stop.code or 0
+
+    assert run(REPOSITORY, "--layer", "profiling", "--id", "900") == 0
+    assert json.loads(capsys.readouterr().out)["files"] == ["manifests/splits.json", "profiling/900.tar.gz"]
+    assert run("acme/nothing") == 2 and capsys.readouterr().err.startswith("error: dataset acme/nothing")
 
 
 def test_a_gated_repository_says_so(hub, tmp_path):

@@ -36,18 +36,23 @@ class Measured:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-def check_output(output: Path, importer: str) -> None:
-    """Refuse a folder that holds something else than what the same importer wrote, or began to write.
+def claim(output: Path, importer: str) -> None:
+    """Mark a folder as this importer's, which may be empty, begun, or finished before.
 
     Raises:
-        InputError: the folder is another dataset's, or no folder.
+        InputError: the folder holds something else.
     """
-    if not output.exists() or (output.is_dir() and {p.name for p in output.iterdir()} <= {".work"}):
-        return
-    path = output / "manifests" / REPORT
-    found = json.loads(path.read_text(encoding="utf-8")).get("importer") if path.is_file() else None
-    if found != importer:
+    mark, report = output / ".work" / "importer", output / "manifests" / REPORT
+    if mark.is_file():
+        owner = mark.read_text(encoding="utf-8").strip()
+    elif report.is_file():
+        owner = json.loads(report.read_text(encoding="utf-8")).get("importer")
+    else:
+        owner = importer if not output.exists() or (output.is_dir() and not any(output.iterdir())) else None
+    if owner != importer:
         raise InputError(f"{output} exists and is not what `nnirp import {importer}` wrote; name a new folder")
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(f"{importer}\n", encoding="utf-8")
 
 
 def assemble(

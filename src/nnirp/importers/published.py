@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nnirp.errors import InputError
-from nnirp.importers.assembling import REPORT, check_output, draw_splits
+from nnirp.importers.assembling import REPORT, claim, draw_splits
 from nnirp.importers.conclusions import Notes, conclude, named, read_labels, records
 from nnirp.layers import manifests as m
 from nnirp.layers.packing import CARD_TARGETS
@@ -65,12 +65,12 @@ def import_published(
     from nnirp.project import publishing
 
     root, output = Path(root), Path(output)
-    check_output(output, NAME)
     notes = Notes()
     held = {name: m.read_optional(root, name, kind) for name, kind in _KINDS.items()}
     if (stated := held["dataset.json"]) is not None and not encode:
         load_vocabulary().require(stated.vocabulary.digest, str(root / "manifests" / "dataset.json"))
     archives = _archives(root, encode, notes)
+    claim(output, NAME)
     names = (*archives, *([FEATURES] if encode else []), "manifests", "splits")
     with publishing(*(output / name for name in names), work=output / ".work") as drafts:
         draft = drafts[0].with_name("root")

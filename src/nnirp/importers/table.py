@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nnirp.errors import InputError
-from nnirp.importers.assembling import Measured, assemble, check_output
+from nnirp.importers.assembling import Measured, assemble, claim
 from nnirp.importers.csv_file import read_csv
 from nnirp.importers.exporting import LIMITS, Limits, make_graphs
 from nnirp.importers.sources import Source, catalog_configuration
@@ -75,11 +75,11 @@ def import_csv(
         InputError: a mapping names what does not exist, the device is not clear, or nothing could be imported.
     """
     table, output = Path(table), Path(output)
-    check_output(output, NAME)
     found, lines = read_csv(table, "a table with one measurement a line")
     mapping = resolve_columns(columns, found, table)
     device, lines = of_device(lines, mapping, device, table)
     rows, left_out = read_rows(lines, mapping, table.parent, batch)
+    claim(output, NAME)
     outcomes = make_graphs(
         [row.source for row in rows], output / ".work" / "graphs", jobs=jobs, limits=limits, on_progress=on_progress
     )

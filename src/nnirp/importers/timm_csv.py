@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nnirp.errors import InputError
-from nnirp.importers.assembling import Measured, assemble, check_output
+from nnirp.importers.assembling import Measured, assemble, claim
 from nnirp.importers.csv_file import read_csv
 from nnirp.importers.exporting import LIMITS, Limits, Outcome, make_graphs
 from nnirp.importers.sources import Source
@@ -80,7 +80,6 @@ def import_timm_csv(
     from nnirp.importers.timm_models import find
 
     table, output = Path(table), Path(output)
-    check_output(output, NAME)
     rows, left_out = read_table(table)
     where = provenance(table.name, device, precision)
     found = {}
@@ -98,6 +97,7 @@ def import_timm_csv(
         raise InputError(
             f"the choice spans {len(modules)} of timm's modules, --min-families asks for {min_families}; raise --models"
         )
+    claim(output, NAME)
     order = sorted(chosen, key=lambda row: (row.parameters if row.parameters == row.parameters else 0, row.model))
     sources = {row: Source("timm", row.model, row.batch, row.size, _none(row.parameters)) for row in order}
     outcomes = make_graphs(
