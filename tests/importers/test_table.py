@@ -21,7 +21,7 @@ def rows(folder, text, **asked):
 
 @pytest.fixture
 def table(tmp_path, make_network):
-    """Six files in three families, two devices, a repeated line and three lines that cannot be used."""
+    """Six files in three families, two devices, a repeated line and four lines that cannot be used."""
     lines = ["path;bs;seconds;ram;kind;on"]
     for number, operator in enumerate(["Relu", "Sigmoid", "Tanh", "Exp", "Neg", "Abs"]):
         name = make_network(tmp_path / "nets" / f"{operator}.onnx", depth=number + 2, operator=operator, symbolic=True)
@@ -30,10 +30,12 @@ def table(tmp_path, make_network):
     lines += [
         lines[1].replace("0.001", "0.003"),
         "nets/Relu.onnx;1;9;9;mlps;laptop",
+        "nets--Relu.onnx;1;9;9;mlps;phone",
         "nets/missing.onnx;1;9;9;mlps;phone",
         "nets/Relu.onnx;8;-1;9;mlps;phone",
         "no_such_net;8;1;9;mlps;phone",
     ]
+    make_network(tmp_path / "nets--Relu.onnx")
     (tmp_path / "table.csv").write_text("\n".join(lines))
     return tmp_path / "table.csv"
 
@@ -52,7 +54,7 @@ def test_a_table_of_files_becomes_a_dataset_root(table, tmp_path, monkeypatch, c
         raise SystemExit(guarded(app))
     assert not stop.value.code
     report = json.loads(capsys.readouterr().out)
-    assert (report["rows"], report["imported"], report["samples"]) == (22, 19, 18)
+    assert (report["rows"], report["imported"], report["samples"]) == (23, 19, 18)
     reasons = " ".join(report["left_out"].values())
     assert all(
         word in reasons for word in ("no such file", "no positive number", "neither an ONNX file", "no_such_net")

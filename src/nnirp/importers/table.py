@@ -89,8 +89,12 @@ def import_csv(
         outcome = outcomes[row.source]
         if outcome.path is None:
             left_out[f"line {row.line}"] = f"{row.source.name}: {outcome.error}"
-        else:
-            repeats.setdefault(f"{row.base}_b{outcome.batch}_{row.precision}", []).append(row)
+            continue
+        members = repeats.setdefault(f"{row.base}_b{outcome.batch}_{row.precision}", [])
+        if members and members[0].source.name != row.source.name:
+            left_out[f"line {row.line}"] = f"{row.source.name}: {members[0].source.name} has the same name, {row.base}"
+            continue
+        members.append(row)
     if not repeats:
         line, reason = next(iter(left_out.items()), ("the table", "it has no line"))
         raise InputError(f"{table}: nothing could be imported; {line}: {reason}")
@@ -209,7 +213,8 @@ def _model(name: str, folder: Path, batch: int | None, size: int | None) -> tupl
     if name.endswith(".onnx") or path.is_file():
         if not path.is_file():
             raise InputError(f"{name}: no such file in {folder}")
-        base = "--".join(part for part in Path(name).with_suffix("").parts if part not in ("/", ".", ".."))
+        inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+        base = "--".join(Path(name).with_suffix("").parts) if inside else path.stem
         return Source("onnx", str(path.resolve()), batch), base, "", (UNKNOWN, UNKNOWN)
     if is_timm(name):
         model = find(name)
