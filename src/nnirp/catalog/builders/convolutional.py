@@ -1,11 +1,15 @@
-"""Convolutional image classifiers: pixels [batch, 3, size, size] → class logits.
+"""Convolutional networks: pixels [batch, 3, size, size] → class logits, for a U-Net a map of them.
 
 (being extended by its own author; leave alone)
 """
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
+from nnirp.catalog.builders.from_configuration import create
+from nnirp.catalog.builders.outputs import TensorOutputs
 from nnirp.catalog.registry import Built, Request, builder
 
 
@@ -20,6 +24,22 @@ def timm_classifier(request: Request) -> Built:
 
     options = dict(request.arguments)
     return timm.create_model(options.pop("architecture"), **options), _pixels(request)
+
+
+@builder("torchvision_classifier")
+def torchvision_classifier(request: Request) -> Built:
+    """A torchvision architecture by its name."""
+    from torchvision.models import get_model
+
+    return get_model(request.arguments["architecture"], weights=None), _pixels(request)
+
+
+@builder("convolutional_classifier")
+def convolutional_classifier(request: Request) -> Built:
+    """A transformers image classifier; `_output` names what it returns, "logits" by default."""
+    model, _ = create("AutoModelForImageClassification", request.arguments)
+    output = request.arguments.get("_output", "logits")
+    return TensorOutputs(model, (output,)), {"pixel_values": _pixels(request)["x"]}
 
 
 class ResidualBlock(nn.Module):
@@ -63,14 +83,19 @@ class InvertedResidual(nn.Module):
         return x + self.body(x) if self.same else self.body(x)
 
 
-def _pyramid(block: type[nn.Module], width: int, depth: int, stages: int = 4, classes: int = 1000) -> nn.Module:
-    """A stem, `stages` stages of `depth` blocks whose width doubles as the resolution halves, and a linear head."""
+def _pyramid(
+    block: type[nn.Module], width: int, depth: int, stages: int = 4, classes: int = 1000, **options: int
+) -> nn.Module:
+    """A stem, `stages` stages of `depth` blocks whose width doubles as the resolution halves, and a linear head.
+
+    `options` are the block's.
+    """
     layers: list[nn.Module] = [nn.Conv2d(3, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
     channels = width
     for stage in range(stages):
         for index in range(depth):
             outputs = width * 2**stage
-            layers.append(block(channels, outputs, 2 if index == 0 else 1))
+            layers.append(block(channels, outputs, 2 if index == 0 else 1, **options))
             channels = outputs
     head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes)]
     return nn.Sequential(*layers, *head)
@@ -95,5 +120,90 @@ def parametric_residual(request: Request) -> Built:
 
 @builder("parametric_inverted_residual")
 def parametric_inverted_residual(request: Request) -> Built:
-    """A network of inverted residuals of any width, depth and number of stages."""
+    """A network of inverted residuals of any width, depth and number of stages, expansion and kernel."""
     return Classifier(_pyramid(InvertedResidual, **request.arguments)), _pixels(request)
+
+
+@builder("parametric_plain")
+def parametric_plain(request: Request) -> Built:
+    """A network without shortcuts or normalisation, as VGG is, of any width, depth, number of stages and kernel."""
+    width, depth, stages, kernel = (request.arguments[name] for name in ("width", "depth", "stages", "kernel"))
+    layers: list[nn.Module] = []
+    channels = 3
+    for stage in range(stages):
+        for _ in range(depth):
+            outputs = width * 2**stage
+            layers += [nn.Conv2d(channels, outputs, kernel, 1, kernel // 2), nn.ReLU(inplace=True)]
+            channels = outputs
+        layers.append(nn.MaxPool2d(2))
+    head = [nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(4 * channels, 1024), nn.ReLU(), nn.Linear(1024, 1000)]
+    return Classifier(nn.Sequential(*layers, *head)), _pixels(request)
+
+
+def _double_convolution(inputs: int, outputs: int) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for channels in (inputs, outputs):
+        layers += [nn.Conv2d(channels, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class UNet(nn.Module):
+    """An encoder and a decoder joined by skip connections (Ronneberger et al., 2015): x [b, 3, h, w] → [b, classes, h, w]."""
+
+    def __init__(self, width: int, levels: int, classes: int = 21):
+        super().__init__()
+        widths = [width * 2**level for level in range(levels + 1)]
+        pairs = list(pairwise(widths))
+        self.stem = _double_convolution(3, width)
+        self.down = nn.ModuleList(_double_convolution(fine, coarse) for fine, coarse in pairs)
+        self.up = nn.ModuleList(nn.ConvTranspose2d(coarse, fine, 2, 2) for fine, coarse in reversed(pairs))
+        self.merge = nn.ModuleList(_double_convolution(2 * fine, fine) for fine, _ in reversed(pairs))
+        self.pool = nn.MaxPool2d(2)
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        skips = [self.stem(x)]
+        for down in self.down:
+            skips.append(down(self.pool(skips[-1])))
+        x = skips.pop()
+        for up, merge in zip(self.up, self.merge, strict=True):
+            x = merge(torch.cat([up(x), skips.pop()], dim=1))
+        return self.head(x)
+
+
+@builder("parametric_unet")
+def parametric_unet(request: Request) -> Built:
+    """A U-Net of any width and number of levels."""
+    return UNet(**request.arguments), _pixels(request)
+
+
+@builder("parametric_bottleneck")
+def parametric_bottleneck(request: Request) -> Built:
+    """timm's residual network of bottlenecks with any layers a stage, groups (`cardinality`) and width of a group."""
+    from timm.models.resnet import Bottleneck, ResNet
+
+    return ResNet(Bottleneck, **request.arguments), _pixels(request)
+
+
+@builder("parametric_regnet")
+def parametric_regnet(request: Request) -> Built:
+    """timm's RegNet from the parameters of its design space."""
+    from timm.models.regnet import RegNet, RegNetCfg
+
+    return RegNet(RegNetCfg(**request.arguments)), _pixels(request)
+
+
+@builder("parametric_densenet")
+def parametric_densenet(request: Request) -> Built:
+    """timm's DenseNet of any growth rate and layers a block."""
+    from timm.models.densenet import DenseNet
+
+    return DenseNet(**request.arguments), _pixels(request)
+
+
+@builder("parametric_convnext")
+def parametric_convnext(request: Request) -> Built:
+    """timm's ConvNeXt of any depths, widths and kernel."""
+    from timm.models.convnext import ConvNeXt
+
+    return ConvNeXt(**request.arguments), _pixels(request)
