@@ -1,0 +1,18 @@
+"""Detectors whose decoder turns object queries into boxes, with global or deformable attention."""
+
+import torch
+
+from nnirp.catalog.builders.detection.pixels import random_pixels
+from nnirp.catalog.builders.from_configuration import create
+from nnirp.catalog.builders.outputs import TensorOutputs
+from nnirp.catalog.registry import Built, Request, builder
+
+
+@builder("query_detector")
+def query_detector(request: Request) -> Built:
+    """A DETR-like transformers model: pixels [batch, 3, size, size] and their mask → logits and boxes of the queries."""
+    model, _ = create("AutoModelForObjectDetection", request.arguments)
+    inputs = {"pixel_values": random_pixels(request)}
+    if request.arguments.get("_pixel_mask", True):
+        inputs["pixel_mask"] = torch.ones(request.batch, request.size, request.size, dtype=torch.int64)
+    return TensorOutputs(model, ("logits", "pred_boxes")), inputs
