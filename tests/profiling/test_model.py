@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from nnirp.errors import InputError
-from nnirp.profiling.model import Bench, import_build
+from nnirp.profiling.model import Bench, import_build, prime
 from nnirp.runtimes import load
 
 
@@ -28,6 +28,21 @@ def test_outputs_are_compared_with_eager_once_a_set_of_weights(make_sample, monk
         held = bench.hold(SimpleNamespace(id=0), make_sample(f"b{batch}", batch=batch))
         assert held.agreement == 0.5
     assert len(compared) == 1
+
+
+def test_onnx_runtime_is_charged_for_its_weights_and_not_for_the_exporter(make_sample):
+    pytest.importorskip("onnxruntime")
+    runtime = load("onnxruntime")
+    prime("cpu", runtime)
+    bench = Bench(import_build("tiny_models:build"), runtime, "cpu")
+    weights = 1024 * 1024 * 4
+    for batch in (1, 2):
+        sample = make_sample(f"b{batch}", batch=batch, arguments={"width": 1024})
+        held = bench.hold(SimpleNamespace(id=0), sample)
+        assert 0.9 * weights <= held.growth_bytes <= 1.3 * weights
+        assert held.file.is_file()
+    bench.clear()
+    assert not held.file.exists()
 
 
 def test_a_sample_that_failed_takes_its_module_with_it(make_sample):

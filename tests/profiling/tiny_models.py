@@ -8,9 +8,9 @@ import torch
 
 
 class Model(torch.nn.Module):
-    def __init__(self, behaviour: str) -> None:
+    def __init__(self, behaviour: str, width: int) -> None:
         super().__init__()
-        self.behaviour, self.layer = behaviour, torch.nn.Linear(64, 64)
+        self.behaviour, self.layer = behaviour, torch.nn.Linear(width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.behaviour == "raises":
@@ -28,5 +28,6 @@ class Model(torch.nn.Module):
 
 def build(configuration: SimpleNamespace, sample: SimpleNamespace, device: str = "cpu") -> SimpleNamespace:
     with torch.device(device):
-        model = Model(sample.arguments.get("behaviour", "") if device == "cpu" else "")
-        return SimpleNamespace(module=model, inputs={"x": torch.ones(sample.batch, sample.size, 64)})
+        width = sample.arguments.get("width", 64)
+        model = Model(sample.arguments.get("behaviour", "") if device == "cpu" else "", width)
+        return SimpleNamespace(module=model, inputs={"x": torch.ones(sample.batch, sample.size, width)})

@@ -47,29 +47,34 @@ def prepare(tools: Instruments, configuration: Any, sample: Any) -> dict:
     record = blank_record(configuration, sample, settings, tools.environment)
     meta = record["_meta"]
     meta["started"] = datetime.now(UTC).isoformat(timespec="seconds")
+    before_bytes = disk.folder_bytes(tools.folder)
     held = tools.bench.hold(configuration, sample)
     call, clock = held.prepared.call, loop.clock_for(held.prepared.synchronise)
     meta["runtime"] |= {
         "settings": dict(held.prepared.settings),
-        "compile_ms": held.prepared.compile_ms,
+        "convert_ms": held.convert_ms,
+        "compile_ms": held.convert_ms + held.prepared.compile_ms,
         "synchronise": held.prepared.synchronise,
         "largest_difference_from_eager": held.agreement,
     }
     meta["input_shapes"] = {name: list(tensor.shape) for name, tensor in held.inputs.items()}
     meta["parameters"] = held.parameters
     meta["reused_module"] = held.reused
-    basis = memory.resident().anonymous
+    basis = held.basis_bytes
     meta["first_call_ms"] = clock(call)
     if held.prepared.allocator == "torch":  # what a first call leaves behind, imports and kernels, is the library's
         memory.settle()
         basis = memory.resident().anonymous
-    memory_s = _memory_pass(tools, record, held, basis, meta["first_call_ms"] / 1e3)
-    with loop.no_collection():
-        warm, meta["steady"] = loop.warm_up(call, clock, settings.warm_up_share * settings.time_budget_s)
-    held.usual_ms = min(warm)
+    memory_s, passes = _memory_pass(tools, record, held, basis, meta["first_call_ms"] / 1e3)
+    warm, meta["steady"] = [], None
+    budget_s = settings.warm_up_share * settings.time_budget_s
+    if memory_s / passes < budget_s or settings.runtime != "eager":  # a long eager call is warm after these two
+        with loop.no_collection():
+            warm, meta["steady"] = loop.warm_up(call, clock, budget_s)
+    held.usual_ms = min([meta["first_call_ms"], *warm])
     meta |= {"warm_up_ms": warm, "clock_overhead_ms": loop.overhead_ms(clock), "rounds": [], "times_ms": []}
     sustained_s = _sustained_pass(tools, record, call, clock)
-    fill(record, "Peak Disk Usage (MB)", [disk.folder_bytes(tools.folder) / MIB])
+    fill(record, "Peak Disk Usage (MB)", [(disk.folder_bytes(tools.folder) - before_bytes) / MIB])
     meta["seconds"] = {
         "build": held.build_s,
         "first_call": meta["first_call_ms"] / 1e3,
@@ -116,8 +121,8 @@ def calibrate(tools: Instruments) -> dict[str, Any]:
     return {"calibration": found, "taken": taken}
 
 
-def _memory_pass(tools: Instruments, record: dict, held: Held, basis: int, call_s: float) -> float:
-    """Peak memory and disk traffic of single inferences, apart from timing; returns the seconds of the model."""
+def _memory_pass(tools: Instruments, record: dict, held: Held, basis: int, call_s: float) -> tuple[float, int]:
+    """Peak memory and disk traffic of single inferences, apart from timing; returns the model's seconds and calls."""
     call, meta, spent = held.prepared.call, record["_meta"], 0.0
     peaks, process_peaks, reads, writes, reason = [], [], [], [], {}
     if tools.vram:
@@ -146,7 +151,7 @@ def _memory_pass(tools: Instruments, record: dict, held: Held, basis: int, call_
     model = weights if on_host else held.growth_bytes
     parts = memory.MemoryParts(model, held.inputs_bytes, tuple(peaks), max(process_peaks))
     meta["memory_mb"] = parts.megabytes() | {"resident_growth": held.growth_bytes / MIB}
-    ram_reason = reason.get("Peak RAM (MB)", "")
+    ram_reason = reason.get("Peak RAM (MB)", held.prepared.memory_unknown)
     fill(record, "Peak RAM (MB)", [] if ram_reason else parts.totals(), ram_reason)
     fill(record, "Disk Read (MB)", reads, reason.get("disk", ""))
     fill(record, "Disk Write (MB)", writes, reason.get("disk", ""))
@@ -158,7 +163,7 @@ def _memory_pass(tools: Instruments, record: dict, held: Held, basis: int, call_
             fill(record, "Peak VRAM (MB)", [], str(error))
     else:
         fill(record, "Peak VRAM (MB)", [], "the model runs on the processor")
-    return spent
+    return spent, len(peaks)
 
 
 def _sustained_pass(tools: Instruments, record: dict, call: Any, clock: loop.Clock) -> float:

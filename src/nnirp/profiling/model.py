@@ -5,8 +5,10 @@ import dataclasses
 import gc
 import importlib
 import json
+import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,15 +34,21 @@ def import_build(location: str) -> Callable[..., Any]:
 
 @dataclasses.dataclass
 class Held:
-    """A prepared model with the memory it takes, in bytes, and what making it cost, in seconds."""
+    """A prepared model with the memory it takes, in bytes, and what making it cost, in seconds.
+
+    `growth_bytes` is what preparing added to the private resident memory, which then came to `basis_bytes`.
+    """
 
     prepared: Prepared
     inputs: dict[str, torch.Tensor]
     parameters: int
     growth_bytes: int
+    basis_bytes: int
+    convert_ms: float
     build_s: float
     agreement: float | None
     reused: bool
+    file: Path | None
     usual_ms: float = 0.0
 
     @property
@@ -91,16 +99,22 @@ class Bench:
         self.base_bytes = memory.resident().anonymous
 
     def clear(self) -> None:
-        """Drop every model and give the memory back."""
-        self.held.clear()
+        """Drop every model and give memory and disk space back."""
+        for sample in list(self.held):
+            self._forget(sample)
         self.weights = None
         memory.settle()
 
     def drop(self, sample: str) -> None:
         """Drop one sample, and the module it may have left broken."""
-        self.held.pop(sample, None)
+        self._forget(sample)
         self.weights = None
         memory.settle()
+
+    def _forget(self, sample: str) -> None:
+        held = self.held.pop(sample, None)
+        if held is not None and held.file is not None:
+            shutil.rmtree(held.file.parent, ignore_errors=True)
 
     def held_bytes(self) -> int:
         """Private memory taken since the start, bytes."""
@@ -122,27 +136,34 @@ class Bench:
             self.weights = None
             weights = self._new_weights(key, configuration, sample)
             inputs = weights.inputs
-        memory.settle()
-        before = memory.resident().anonymous
         expected = None
         if self.check_outputs and self.runtime.name != "eager" and not reused:
             with torch.inference_mode():
                 expected = [tensor.cpu().clone() for tensor in tensors_of(weights.module(**inputs))]
+        converting = time.perf_counter()
+        file = self.runtime.convert(weights.module, inputs) if self.runtime.convert else None
+        convert_ms = 1e3 * (time.perf_counter() - converting)
+        memory.settle()
+        before = memory.resident().anonymous
         self.before_prepare()
-        prepared = self.runtime.prepare(weights.module, inputs, self.device)
+        prepared = self.runtime.prepare(weights.module, inputs, self.device, *([file] if file else []))
+        memory.settle()
+        basis = memory.resident().anonymous
         if expected is not None:
+            basis -= sum(tensor.numel() * tensor.element_size() for tensor in expected)
             weights.agreement = largest_difference(expected, prepared.outputs(prepared.call()))
             del expected
-        memory.settle()
-        growth = max(0, memory.resident().anonymous - before)
         held = Held(
             prepared,
             inputs,
             sum(parameter.numel() for parameter in weights.module.parameters()),
-            growth,
+            max(0, basis - before),
+            basis,
+            convert_ms,
             time.perf_counter() - started,
             weights.agreement,
             reused,
+            file,
         )
         self.weights, self.held[sample.name] = weights, held
         return held
@@ -175,8 +196,8 @@ class Bench:
         return inputs_like(wanted.inputs, self.weights.inputs)
 
 
-def prime(device: str) -> None:
-    """Touch what the first model of a process would otherwise pay for: thread pools, kernels, allocator thresholds."""
+def prime(device: str, runtime: Runtime) -> None:
+    """Touch what the first model of a process would otherwise pay for: thread pools, kernels, allocator thresholds, imports."""
     memory.saturate_mmap_threshold()
     with torch.inference_mode():
         image = torch.rand(1, 8, 32, 32, device=device)
@@ -187,8 +208,11 @@ def prime(device: str) -> None:
             torch.nn.Flatten(),
             torch.nn.Linear(7200, 8),
         )
-        torch.softmax(network.eval().to(device)(image), -1)
+        network = network.eval().requires_grad_(False).to(device)
+        torch.softmax(network(image), -1)
         query = torch.rand(1, 2, 16, 8, device=device)
         torch.nn.functional.scaled_dot_product_attention(query, query, query)
         torch.nn.functional.layer_norm(query, (8,))
+    if runtime.packages:  # its memory is known by growth alone, and imports are no part of a model
+        runtime.prepare(network, {"input": image}, device).call()
     memory.settle()

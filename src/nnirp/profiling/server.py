@@ -30,6 +30,10 @@ def main() -> None:
     hello = json.loads(sys.argv[2])
     import_quietly(["torch", "numpy", "psutil", "nnirp.profiling.worker", *hello["preload"]])
     import_quietly([hello["build"].partition(":")[0]])
+    with contextlib.suppress(Exception):
+        from nnirp.runtimes import load
+
+        load(hello["runtime"]).preload()
     gc.collect()
     gc.freeze()  # the collector of a worker need not visit what the libraries keep
     threads = sum(1 for _ in Path("/proc/self/task").iterdir())

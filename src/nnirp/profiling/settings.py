@@ -40,7 +40,7 @@ class ProfileSettings:
         time_budget_s: timed seconds a sample, once `min_repeats` are done.
         patience: share of `time_budget_s` that is added to it while good repeats are missing.
         floor_tolerance: repeats end early when three rounds came this close to the fastest repeat, as a share of it.
-        warm_up_share: seconds of the first warm-up at most, as a share of the time budget; one call in any case.
+        warm_up_share: seconds of the first warm-up at most, as a share of the time budget.
         timeout_s: seconds until a sample is given up, building and compiling included.
         start_timeout_s: seconds until a worker has imported what it needs.
         memory_limit_gib: memory of a worker at most, beyond what it holds when it starts.
@@ -77,7 +77,7 @@ class ProfileSettings:
     memory_limit_gib: float = 12.0
     retest_fraction: float = 0.05
     calibrate: bool = True
-    calibrate_every_s: float = 0.5
+    calibrate_every_s: float = 0.75
     drift_threshold: float = 0.1
     contention_threshold: float = 0.05
     max_attempts: int = 2

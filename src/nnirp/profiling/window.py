@@ -1,7 +1,7 @@
 """A window: samples of one configuration that take turns in one process, so that each is timed over a longer stretch of time.
 
 Prepared one after another while memory allows, they are visited round after round; a calibration lies between two visits as soon
-as the last one is half a second old, and belongs to every visit since the one before. A worker that is lost takes one sample with it.
+as the last one is `calibrate_every_s` old, and belongs to every visit since the one before. A worker that is lost takes one sample with it.
 """
 
 import logging

@@ -64,7 +64,7 @@ def open_tools(settings: ProfileSettings, folder: Path) -> tuple[Any, Callable[[
     build = import_build(settings.build)
     fingerprint = device_fingerprint(settings.device, runtime=settings.runtime, threads=settings.threads)
     environment["fingerprint"] = fingerprint
-    prime(settings.device)
+    prime(settings.device, runtime)
     bench = Bench(build, runtime, settings.device, settings.check_outputs)
     tools = instruments(settings, bench, cores, folder, environment)
     if settings.device == "cpu":

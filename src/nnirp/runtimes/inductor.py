@@ -34,4 +34,10 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
     return Prepared(call, compile_ms, synchronise, settings=settings, weights_bytes=weights_of(module))
 
 
-RUNTIME = Runtime("inductor", ("cpu", "cuda"), prepare)
+def preload() -> None:
+    """Import the compiler."""
+    import torch._dynamo.convert_frame
+    import torch._inductor.compile_fx  # noqa: F401
+
+
+RUNTIME = Runtime("inductor", ("cpu", "cuda"), prepare, preload=preload)

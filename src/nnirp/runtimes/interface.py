@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -16,13 +17,14 @@ class Prepared:
 
     Attributes:
         call: runs one inference and returns its outputs, in the runtime's own form.
-        compile_ms: time to trace, convert or compile, before the first call.
+        compile_ms: time to trace, load or compile, before the first call; converting too, unless that was done before.
         synchronise: the one rule that says when the work of a call is done: `returned` (the call blocks until then) or
             `cuda_events` (the work is on the current CUDA stream, timed by events and waited for once a call).
         outputs: turns what `call` returned into tensors, in the order of the eager model's outputs.
         settings: what was chosen, for the record.
         allocator: whose allocator holds the memory of activations: `torch` or `runtime`.
         weights_bytes: bytes of the weights in the memory of the device; None where only the growth of the process tells.
+        memory_unknown: why the memory of one model cannot be told from the process; empty where it can.
     """
 
     call: Callable[[], Any]
@@ -32,6 +34,7 @@ class Prepared:
     settings: Mapping[str, Any] = field(default_factory=dict)
     allocator: Literal["torch", "runtime"] = "torch"
     weights_bytes: int | None = None
+    memory_unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,20 @@ class Runtime:
         packages: modules that must be importable.
         install: the line that installs them.
         precisions: precisions it accepts.
-        prepare: see `Prepared`.
+        preload: imports what every model needs and starts no thread, so that processes can be forked afterwards.
+        prepare: `prepare(module, inputs, device, model=None)` loads `model`, what `convert` made of the module and inputs,
+            which it calls itself where none is given; see `Prepared`.
+        convert: makes a file that the runtime reads, where it reads files.
     """
 
     name: str
     devices: tuple[str, ...]
-    prepare: Callable[[torch.nn.Module, Mapping[str, torch.Tensor], str], Prepared]
+    prepare: Callable[..., Prepared]
     packages: tuple[str, ...] = ()
     install: str = ""
     precisions: tuple[str, ...] = ("fp32", "bf16")
+    preload: Callable[[], None] = lambda: None
+    convert: Callable[[torch.nn.Module, Mapping[str, torch.Tensor]], Path] | None = None
 
     def available(self) -> tuple[bool, str]:
         """Whether every package is installed, and otherwise which is not and the line that installs it."""

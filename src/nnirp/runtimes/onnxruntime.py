@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 import torch
 
 from nnirp.errors import MissingDependencyError
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
-from nnirp.runtimes.onnx_model import onnx_with_weights
+from nnirp.runtimes.onnx_model import onnx_with_weights, preload_exporter
 
 INSTALL = "pip install 'nnirp[graphs]' (on a GPU: pip install onnx onnxscript onnxruntime-gpu)"
 
 
-def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+def prepare(
+    module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str, model: Path | None = None
+) -> Prepared:
     """Export and open a session; inputs and outputs are bound, so that nothing is copied between host and device.
 
     Raises:
@@ -29,10 +32,9 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     with stopwatch() as elapsed_ms:
-        model = onnx_with_weights(module, inputs)
-        session = onnxruntime.InferenceSession(
-            model if isinstance(model, bytes) else os.fspath(model), options, [provider]
-        )
+        # by path: of a model given as bytes the session keeps the bytes beside the weights
+        path = os.fspath(model or onnx_with_weights(module, inputs))
+        session = onnxruntime.InferenceSession(path, options, [provider])
         compile_ms = elapsed_ms()
     wanted = {entry.name for entry in session.get_inputs()}
     binding = session.io_binding()
@@ -57,5 +59,12 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
 
 
 RUNTIME = Runtime(
-    "onnxruntime", ("cpu", "cuda"), prepare, ("onnx", "onnxscript", "onnxruntime"), INSTALL, precisions=("fp32",)
+    "onnxruntime",
+    ("cpu", "cuda"),
+    prepare,
+    ("onnx", "onnxscript", "onnxruntime"),
+    INSTALL,
+    precisions=("fp32",),
+    preload=preload_exporter,
+    convert=onnx_with_weights,
 )

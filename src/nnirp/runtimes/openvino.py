@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 import torch
 
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
-from nnirp.runtimes.onnx_model import onnx_with_weights
+from nnirp.runtimes.onnx_model import onnx_with_weights, preload_exporter
 
 
-def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+def prepare(
+    module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str, model: Path | None = None
+) -> Prepared:
     """Export, convert and compile in latency mode, with float32 arithmetic for float32 models."""
     import openvino
 
@@ -21,8 +24,7 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
         "NUM_STREAMS": 1,
     }
     with stopwatch() as elapsed_ms:
-        model = onnx_with_weights(module, inputs)
-        network = core.read_model(model, b"") if isinstance(model, bytes) else core.read_model(os.fspath(model))
+        network = core.read_model(os.fspath(model or onnx_with_weights(module, inputs)))
         compiled = core.compile_model(network, "CPU", settings)
         compile_ms = elapsed_ms()
     request = compiled.create_infer_request()
@@ -45,4 +47,6 @@ RUNTIME = Runtime(
     ("onnx", "onnxscript", "openvino"),
     "pip install 'nnirp[graphs,openvino]'",
     precisions=("fp32",),
+    preload=preload_exporter,
+    convert=onnx_with_weights,
 )

@@ -7,10 +7,12 @@ import torch
 
 from nnirp.errors import NnirpError
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
-from nnirp.runtimes.onnx_model import onnx_with_weights
+from nnirp.runtimes.onnx_model import onnx_with_weights, preload_exporter
 
 
-def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+def prepare(
+    module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str, model: Path | None = None
+) -> Prepared:
     """Export, parse and build an engine; it runs on torch's current stream, with torch tensors as its buffers.
 
     Raises:
@@ -20,12 +22,10 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
 
     logger = trt.Logger(trt.Logger.ERROR)
     with stopwatch() as elapsed_ms:
-        model = onnx_with_weights(module, inputs)
         builder = trt.Builder(logger)
-        network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
+        network = builder.create_network(0)
         parser = trt.OnnxParser(network, logger)
-        parsed = parser.parse_from_file(str(model)) if isinstance(model, Path) else parser.parse(model)
-        if not parsed:
+        if not parser.parse_from_file(str(model or onnx_with_weights(module, inputs))):
             raise NnirpError(
                 f"TensorRT does not parse this model: {parser.get_error(0)}; measure it with another runtime"
             )
@@ -68,4 +68,6 @@ RUNTIME = Runtime(
     ("onnx", "onnxscript", "tensorrt"),
     "pip install 'nnirp[graphs]' and NVIDIA's TensorRT for your CUDA version",
     precisions=("fp32",),
+    preload=preload_exporter,
+    convert=onnx_with_weights,
 )

@@ -5,30 +5,42 @@ from collections.abc import Mapping
 
 import torch
 
-from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, weights_bytes
+from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, tensors_of, weights_bytes
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
     """Trace and freeze. Raises what `torch.jit.trace` raises for a model that cannot be traced."""
+    values = tuple(inputs.values())
     with stopwatch() as elapsed_ms, torch.inference_mode(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        traced = torch.jit.trace(module, example_kwarg_inputs=dict(inputs), strict=False, check_trace=False)
-        frozen = torch.jit.freeze(traced.eval())
+        traced = torch.jit.trace(_Positional(module, tuple(inputs)).eval(), values, strict=False, check_trace=False)
+        frozen = torch.jit.freeze(traced)
         compile_ms = elapsed_ms()
 
     def call() -> object:
         with torch.inference_mode():
-            return frozen(**inputs)
+            return frozen(*values)
 
     synchronise = "cuda_events" if device.startswith("cuda") else "returned"
-    held = weights_bytes(constants(frozen.graph))
+    held = weights_bytes(constants(frozen))
     return Prepared(call, compile_ms, synchronise, settings={"frozen": True}, weights_bytes=held)
 
 
-def constants(graph: torch.Graph) -> list[torch.Tensor]:
-    """Tensors that freezing put into the graph."""
-    nodes = graph.findAllNodes("prim::Constant")
-    return [node.t("value") for node in nodes if node.hasAttribute("value") and node.kindOf("value") == "t"]
+class _Positional(torch.nn.Module):
+    """A module called by position: a trace has no keywords that the module takes as `**kwargs`."""
+
+    def __init__(self, module: torch.nn.Module, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.module, self.names = module, names
+
+    def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(tensors_of(self.module(**dict(zip(self.names, values, strict=True)))))
+
+
+def constants(frozen: torch.jit.ScriptModule) -> list[torch.Tensor]:
+    """Tensors that a frozen module holds: constants of its graph, lists of them included, and what was not folded in."""
+    values = [node.output().toIValue() for node in frozen.graph.findAllNodes("prim::Constant")]
+    return [*tensors_of(values), *frozen.parameters(), *frozen.buffers()]
 
 
 RUNTIME = Runtime("torchscript", ("cpu", "cuda"), prepare)

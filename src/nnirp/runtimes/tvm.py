@@ -1,14 +1,17 @@
 """TVM through Relax, untuned: default schedules, compiled with LLVM for this processor. Slower than a tuned build."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import torch
 
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
-from nnirp.runtimes.onnx_model import onnx_with_weights
+from nnirp.runtimes.onnx_model import onnx_with_weights, preload_exporter
 
 
-def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
+def prepare(
+    module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str, model: Path | None = None
+) -> Prepared:
     """Export, import into Relax, run the default pipeline and compile; recurrent networks are not supported by TVM."""
     import onnx
     import tvm
@@ -16,13 +19,12 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
     from tvm.relax.frontend.onnx import from_onnx
 
     with stopwatch() as elapsed_ms:
-        exported = onnx_with_weights(module, inputs)
-        model = onnx.load_from_string(exported) if isinstance(exported, bytes) else onnx.load(str(exported))
-        lowered = relax.transform.DecomposeOpsForInference()(from_onnx(model, keep_params_in_input=False))
+        graph = onnx.load(model or onnx_with_weights(module, inputs))
+        lowered = relax.transform.DecomposeOpsForInference()(from_onnx(graph, keep_params_in_input=False))
         executable = tvm.compile(lowered, target=tvm.target.Target({"kind": "llvm", "mcpu": "native"}))
         machine = relax.VirtualMachine(executable, tvm.cpu())
         compile_ms = elapsed_ms()
-    wanted = [entry.name for entry in model.graph.input]
+    wanted = [entry.name for entry in graph.graph.input]
     feeds = [tvm.runtime.from_dlpack(inputs[name].contiguous()) for name in wanted]
 
     def call() -> object:
@@ -32,7 +34,15 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
         single = hasattr(result, "numpy")
         return [torch.from_numpy(value.numpy()) for value in ([result] if single else result)]
 
-    return Prepared(call, compile_ms, "returned", outputs, {"tuned": False}, allocator="runtime")
+    pool = "TVM keeps one memory pool for all models of a process, and its compiler leaves memory behind"
+    return Prepared(call, compile_ms, "returned", outputs, {"tuned": False}, allocator="runtime", memory_unknown=pool)
+
+
+def preload() -> None:
+    """Import TVM and the exporter."""
+    import tvm.relax.frontend.onnx  # noqa: F401
+
+    preload_exporter()
 
 
 RUNTIME = Runtime(
@@ -42,4 +52,6 @@ RUNTIME = Runtime(
     ("onnx", "onnxscript", "tvm"),
     "pip install 'nnirp[graphs,tvm]'",
     precisions=("fp32",),
+    preload=preload,
+    convert=onnx_with_weights,
 )
