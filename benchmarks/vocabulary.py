@@ -1,0 +1,137 @@
+"""Chooses the 88 operators of the vocabulary from how often graphs have them, and writes the vocabulary's file.
+
+An operator is ranked by, in this order: source configurations of the training pool that have it; its nodes there; source
+configurations of the whole catalog; users' exports of catalog models; files that packages ship; graphs among the onnx package's
+own backend tests; its name. Both forms of the encoder count. Only operators with a formula are chosen.
+
+    python benchmarks/vocabulary.py --version 2 --cache .work/benchmark-graphs --roots ~/scratch/site-packages
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+
+from machine import describe, markdown
+from nnirp.errors import NnirpError
+from nnirp.features import encode
+from nnirp.features.cost import knows
+from nnirp.features.vocabulary import UNKNOWN, vocabulary_digest
+from nnirp.graphs.reading import read_onnx
+from nnirp.layers.archives import iter_archive
+from third_party import LIST, find
+
+SIZE = 88
+FILE = Path("src/nnirp/features/vocabulary.json")
+EVIDENCE = (
+    "pool_configurations",
+    "pool_nodes",
+    "catalog_configurations",
+    "user_exports",
+    "shipped_files",
+    "onnx_tests",
+)
+TESTS = Path(onnx.__file__).parent / "backend/test/data"
+
+
+@dataclass
+class Counts:
+    """How many of each kind of evidence have an operator."""
+
+    of: dict[str, Counter] = field(default_factory=lambda: {name: Counter() for name in EVIDENCE})
+    seen: Counter = field(default_factory=Counter)
+
+    def rank(self, operator: str) -> tuple:
+        return (*(-self.of[name][operator] for name in EVIDENCE), operator)
+
+
+def operators(content: bytes | Path, **sizes) -> Counter:
+    """Nodes of each operator, the larger number of the two forms; nothing for a file that cannot be encoded."""
+    found: Counter = Counter()
+    for form in ("canonical", "executed"):
+        try:
+            encoded = encode(read_onnx(content), form=form, **sizes)
+        except NnirpError:
+            return Counter()
+        found |= Counter(encoded.op_names)
+    return found
+
+
+def catalog_graphs(folder: Path, cache: Path) -> Iterator[tuple[int, Iterable[bytes]]]:
+    """Graphs by source configuration: the published archive, else the small sample that an agreement benchmark exported."""
+    archives = {int(p.name.split(".")[0]): p for p in folder.glob("*.tar.gz")}
+    exported = {int(p.name.split("-")[0]): p for p in cache.glob("*.onnx") if not p.name.endswith("-user.onnx")}
+    for number in sorted(archives.keys() | exported.keys()):
+        if number in archives:
+            yield number, (content for _, content in iter_archive(archives[number]))
+        else:
+            yield number, [exported[number].read_bytes()]
+
+
+def count(graphs: Path, cache: Path, roots: list[Path], pool: set[int] | None) -> Counts:
+    """All the evidence. `pool` is every configuration where None."""
+    counts = Counts()
+    for number, contents in catalog_graphs(graphs, cache):
+        nodes: Counter = Counter()
+        for content in contents:
+            nodes += operators(content, batch=1)
+        counts.seen["catalog_configurations"] += 1
+        counts.of["catalog_configurations"].update(nodes.keys())
+        if pool is None or number in pool:
+            counts.seen["pool_configurations"] += 1
+            counts.of["pool_configurations"].update(nodes.keys())
+            counts.of["pool_nodes"] += nodes
+    shipped = [(find(roots, entry["file"]), entry) for entry in json.loads(LIST.read_text(encoding="utf-8"))]
+    others = [("user_exports", path, {"batch": 1}) for path in sorted(cache.glob("*-user.onnx"))]
+    others += [("shipped_files", path, {"batch": entry.get("batch", 1), "dims": entry.get("dims", {})}) for path, entry in shipped if path]  # fmt: skip
+    others += [("shipped_files", path, {"batch": 1}) for path in sorted(TESTS.glob("light/*.onnx"))]
+    others += [("onnx_tests", path, {"batch": 1}) for path in sorted(TESTS.glob("*/*/model.onnx"))]
+    for evidence, path, sizes in others:
+        found = operators(path, **sizes)
+        counts.seen[evidence] += bool(found)
+        counts.of[evidence].update(found.keys())
+    return counts
+
+
+def choose(counts: Counts) -> list[str]:
+    """The operators in the order of their rank."""
+    known = {operator for found in counts.of.values() for operator in found if knows(operator)}
+    return sorted(known, key=counts.rank)[:SIZE]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--version", type=int, required=True)
+    parser.add_argument("--graphs", type=Path, default=Path("data/onnx-graphs"))
+    parser.add_argument("--splits", type=Path, default=Path("data/manifests/splits.json"))
+    parser.add_argument("--cache", type=Path, default=Path(".work/benchmark-graphs"))
+    parser.add_argument("--roots", type=Path, nargs="*", default=[])
+    parser.add_argument("--write", action="store_true", help=f"write {FILE}")
+    arguments = parser.parse_args()
+    pool = set(json.loads(arguments.splits.read_text())["train"]) if arguments.splits.is_file() else None
+    counts = count(arguments.graphs, arguments.cache, arguments.roots, pool)
+    chosen = choose(counts)
+    print(describe(("torch", "onnx", "onnxscript", "transformers", "timm")))
+    print("evidence:", ", ".join(f"{name} {number}" for name, number in counts.seen.items()))
+    rows = [(i, op, *(counts.of[name][op] for name in EVIDENCE)) for i, op in enumerate(chosen, start=1)]
+    print(markdown(("index", "operator", *EVIDENCE), rows))
+    left = sorted({op for found in counts.of.values() for op in found} - set(chosen), key=counts.rank)
+    print("not chosen:", ", ".join(f"{op}{'' if knows(op) else ' (no formula)'}" for op in left))
+    if arguments.write:
+        operators_in_order = [UNKNOWN, *chosen]
+        content = {
+            "version": arguments.version,
+            "digest": vocabulary_digest(arguments.version, tuple(operators_in_order)),
+            "rule": " ".join(__doc__.split("\n\n")[1].split()),
+            "evidence": dict(counts.seen),
+            "operators": operators_in_order,
+        }
+        FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
