@@ -49,13 +49,18 @@ class ProfileParameters(Section):
     retest_fraction: Share
     max_attempts: Annotated[int, Field(ge=1)]
     seed: Seed
+    rounds: Annotated[int, Field(ge=1)] = 12
+    interleave: Annotated[int, Field(ge=1)] = 12
+    hold_gib: Positive = 4.0
+    patience: Annotated[float, Field(ge=0)] = 1.0
+    drift_threshold: Annotated[float, Field(ge=0)] = 0.1
 
 
 class EncodeParameters(Section):
     version: Version
     form: Literal["canonical", "executed"]
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
-    statistic: Literal["mean", "median", "min"]
+    statistic: Literal["mean", "median", "p10", "min"]
 
 
 class SplitParameters(Section):

@@ -105,9 +105,9 @@ class Window:
                 entry = found["round"] | {"before": self.last, "after": None, "taken": None, "sitting": 0}
                 times = entry.pop("times_ms")
                 meta["times_ms"] += times
-                meta["rounds"].append(entry | {"count": len(times)})
                 meta["seconds"]["timed"] += sum(times) / 1e3
                 meta["seconds"]["visits"] += entry.pop("seconds")
+                meta["rounds"].append(entry | {"count": len(times)})
                 self.open_rounds.append(meta["rounds"][-1])
             self._finish(began)
 

@@ -8,9 +8,11 @@ from typing import Any
 from nnirp.catalog import Catalog
 from nnirp.errors import NnirpError
 from nnirp.profiling.campaign import CampaignSummary, run_campaign
+from nnirp.profiling.compare import read_campaign
 from nnirp.profiling.settings import ProfileSettings
 from nnirp.progress import progress
 from nnirp.project import Project, publishing
+from nnirp.tracking.campaign import record_families
 from nnirp.tracking.record import context_tags, device_name
 from nnirp.tracking.run import Run, start_run
 from nnirp.tracking.store import Store
@@ -37,7 +39,10 @@ def run(
     catalog = Catalog.from_json(project.manifests / "catalog.json")
     journal = project.work / "profile"
     targets = (project.data / "profiling", project.manifests / "campaign")
-    parameters = {f"profile.{name}": value for name, value in settings.to_dict().items()}
+    parameters = {
+        f"profile.{name}": ", ".join(value) if isinstance(value, list) else value
+        for name, value in settings.to_dict().items()
+    }
     with publishing(*targets, work=project.work) as (archives, campaign), progress("profile") as report:
         name = f"{settings.runtime} on {settings.device}"
         with start_run(
@@ -56,6 +61,11 @@ def run(
                 reason = next(iter(summary.failed.values()), "no sample was started")
                 raise NnirpError(f"no sample was measured ({reason}); run `nnirp doctor`, then the same command again")
             _record(tracked, summary)
+            try:
+                records = read_campaign(archives).values()
+                record_families(campaign, records, tracked.record, summary.noise_floor, Store(project.root))
+            except ImportError as error:  # without pyarrow the measurements are published all the same
+                log.warning("no runs by family (%s); pip install 'nnirp[train]' and run the same command again", error)
             content = summary.to_dict() | {
                 "archives": len(summary.archives),
                 "noise_floor_percent": noise_floor_percent(summary, project),
@@ -85,11 +95,15 @@ def _record(tracked: Run, summary: CampaignSummary) -> None:
     tracked.metrics(
         {
             name: getattr(summary, name)
-            for name in ("samples", "timed_seconds", "model_seconds", "wall_seconds", "timed_share", "bad_moments")
+            for name in ("samples", "timed_seconds", "wall_seconds", "timed_share", "bad_moments", "bad_rounds")
         }
     )
-    for statistic, spread in floor.get("runtime", {}).items():
-        tracked.metrics({f"retest_{part}/{statistic}": spread[part] for part in ("median", "p90")})
+    for part, by_statistic in (
+        ("retest", floor.get("runtime")),
+        ("retest_corrected", floor.get("runtime_drift_corrected")),
+    ):
+        for statistic, spread in (by_statistic or {}).items():
+            tracked.metrics({f"{part}_{name}/{statistic}": spread[name] for name in ("median", "p90")})
     tracked.record.tags["device"] = device_name(summary.fingerprint or {})
     tracked.artifact("summary.json")
     tracked.artifact("retest.json")
