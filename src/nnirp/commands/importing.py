@@ -44,11 +44,7 @@ def nn_meter(
             jobs=jobs,
             on_progress=report,
         )
-    if json:
-        emit_json(summary)
-    else:
-        rows = [(what, value) for what, value in summary.items() if isinstance(value, str | int | float)]
-        emit_table(f"imported into {output}", ("what", "value"), rows)
+    show_summary(output, summary, json)
 
 
 @importing.command("timm-csv")

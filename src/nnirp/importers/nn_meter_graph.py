@@ -1,9 +1,10 @@
 """One of nn-Meter's TensorFlow graphs as the channels-first, weight-free ONNX graph of the same network."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx
 from onnx import TensorProto, helper
@@ -38,6 +39,13 @@ STATIC_SHAPE = Tensor("", ())
 """What `StridedSlice` and `Pack` compute of sizes that are all known: it becomes the constant operand of a `Reshape`."""
 
 
+class Mapped(NamedTuple):
+    """A graph in ONNX, and its edges counted by (producer's operator, consumer's operator)."""
+
+    model: onnx.ModelProto
+    bigrams: Counter[tuple[str, str]]
+
+
 @dataclass
 class Builder:
     """An ONNX graph that grows node by node. `tensors[i]` are the results of the source's node i."""
@@ -49,6 +57,8 @@ class Builder:
     consumers: list[list[int]] = field(default_factory=list)
     shapes: dict[Shape, str] = field(default_factory=dict)
     numbers: dict[float, str] = field(default_factory=dict)
+    made_by: dict[str, str] = field(default_factory=dict)
+    bigrams: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.graph = self.model.graph
@@ -86,6 +96,10 @@ class Builder:
         self.graph.node.add(
             name=f"n{number}", op_type=op, input=inputs, output=names, attribute=_attributes(attributes)
         )
+        for name in inputs:
+            if name in self.made_by:
+                self.bigrams[self.made_by[name], op] += 1
+        self.made_by |= dict.fromkeys(names, op)
         return [Tensor(name, shape) for name, shape in zip(names, shapes, strict=True)]
 
     def weight(self, number: int, role: str, shape: Shape) -> str:
@@ -114,7 +128,7 @@ class Builder:
     def unmapped(self, number: int, reason: str) -> UnmappedError:
         return UnmappedError(number, self.source.op[number], reason)
 
-    def finish(self) -> onnx.ModelProto:
+    def finish(self) -> Mapped:
         """The model: what nobody reads is its output; every tensor has a static shape."""
         outputs = {
             tensor.name
@@ -135,10 +149,10 @@ class Builder:
         self.graph.name = "nn-meter"
         self.model.ir_version, self.model.producer_name = IR_VERSION, "nnirp"
         self.model.opset_import.append(helper.make_opsetid("", OPSET))
-        return self.model
+        return Mapped(self.model, self.bigrams)
 
 
-def to_onnx(source: OperatorGraph) -> onnx.ModelProto:
+def to_onnx(source: OperatorGraph) -> Mapped:
     """Map every node of a graph.
 
     Weights are initialisers without a value, as in the project's own exports; constants become operands or attributes, and the
