@@ -92,7 +92,7 @@ def processor(cpuinfo: str) -> dict[str, Any]:
 
 
 def gpu(cuda: Any, device: str) -> dict[str, Any]:
-    """Name, memory, capability and software of a GPU, without its serial number or UUID.
+    """Name, memory, capability and software of a GPU, without its serial number or UUID. Not run on a GPU yet.
 
     Args:
         cuda: `torch.cuda`, or what answers like it.

@@ -35,7 +35,7 @@ def cuda_event_clock(cuda: Any) -> Clock:
     """A clock that brackets a call with CUDA events and waits for the second one, once a call.
 
     The stream is idle when the first event is recorded, so the time is that of one inference from launch to the end of
-    its last kernel.
+    its last kernel. Not run on a GPU yet.
 
     Args:
         cuda: `torch.cuda`, or what answers like it.

@@ -69,7 +69,14 @@ class ForkServer:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
         self.control, theirs = socket.socketpair()
-        hello = json.dumps({"preload": list(settings.preload), "build": settings.build, "runtime": settings.runtime})
+        hello = json.dumps(
+            {
+                "preload": list(settings.preload),
+                "build": settings.build,
+                "runtime": settings.runtime,
+                "fork": settings.device == "cpu",
+            }
+        )
         with theirs, self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "nnirp.profiling.server", str(theirs.fileno()), hello],

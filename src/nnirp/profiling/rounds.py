@@ -9,7 +9,7 @@ from typing import Any
 
 from nnirp.profiling.calibration import drift
 from nnirp.profiling.settings import ProfileSettings
-from nnirp.profiling.statistics import quantile, summarise
+from nnirp.profiling.statistics import summarise
 
 AGREEING = 3  # rounds near the fastest repeat that make it a floor and no accident
 LEAST_SHARE = 0.5  # of the planned rounds, before repeats may end early
@@ -82,8 +82,7 @@ def finished(meta: Meta, floor: Floor, settings: ProfileSettings) -> str:
 def conclude(record: dict, floor: Floor, settings: ProfileSettings) -> dict:
     """Mark the rounds of a record and summarise the repeats of the good ones; all of them where too few are good.
 
-    `Runtime (ms)` gets the statistics of the card and `p10`, the 10th percentile. Doing it again with the same floor
-    changes nothing.
+    Doing it again with the same floor changes nothing.
     """
     meta = record["_meta"]
     if meta["status"] != "ok" or "rounds" not in meta:
@@ -94,7 +93,7 @@ def conclude(record: dict, floor: Floor, settings: ProfileSettings) -> dict:
     good = [time for times in good_repeats(meta, floor, settings) for time in times]
     enough = len(good) >= settings.min_repeats
     kept = good if enough else meta["times_ms"]
-    record["Runtime (ms)"] = {**summarise(kept), "p10": quantile(kept, 0.1)}
+    record["Runtime (ms)"] = summarise(kept)
     used = [entry for entry in meta["rounds"] if entry["good"] or not enough]
     record["CPU Utilization (%)"] = summarise([entry["cpu_percent"] for entry in used])
     meta["kept"] = "good" if enough else "all"

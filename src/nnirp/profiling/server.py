@@ -1,8 +1,8 @@
 """The fork server: imports torch and the model libraries once, then forks a fresh worker whenever it is asked to.
 
 It runs no tensor operation and starts no thread, so that a fork is safe and every worker begins with the same memory: what a
-new interpreter would hold after seconds of imports. Where an imported library has started threads after all, a worker is a
-new interpreter instead.
+new interpreter would hold after seconds of imports. Where an imported library has started threads after all, and for a GPU, whose
+driver does not survive a fork, a worker is a new interpreter instead.
 
 A request is one line of JSON with the worker's end of a socket attached; the answers are `{"pid": …}` and, when the worker
 has ended, `{"ended": code}` with a negative signal number as the code. The ended worker is reaped when the next request or an
@@ -28,6 +28,19 @@ def main() -> None:
     die_with(os.getppid())
     control = socket.socket(fileno=int(sys.argv[1]))
     hello = json.loads(sys.argv[2])
+    forks = hello["fork"] and preload(hello)
+    answer(control, {"ready": True, "forks": forks})
+    while True:
+        line, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not line:
+            return
+        if not descriptors:
+            continue
+        serve(control, json.loads(line), descriptors[0], forks)
+
+
+def preload(hello: dict[str, Any]) -> bool:
+    """Import what workers need; says whether a fork is safe, that is whether no library has started a thread."""
     import_quietly(["torch", "numpy", "psutil", "nnirp.profiling.worker", *hello["preload"]])
     import_quietly([hello["build"].partition(":")[0]])
     with contextlib.suppress(Exception):
@@ -36,23 +49,15 @@ def main() -> None:
         load(hello["runtime"]).preload()
     gc.collect()
     gc.freeze()  # the collector of a worker need not visit what the libraries keep
-    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
-    answer(control, {"ready": True, "threads": threads})
-    while True:
-        line, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
-        if not line:
-            return
-        if not descriptors:
-            continue
-        serve(control, json.loads(line), descriptors[0], fork_only=threads == 1)
+    return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
 
 
-def serve(control: socket.socket, request: dict[str, Any], descriptor: int, fork_only: bool) -> None:
+def serve(control: socket.socket, request: dict[str, Any], descriptor: int, forks: bool) -> None:
     """Start one worker, say its process id, wait for its end and say how it ended."""
     server = os.getpid()
     pid = os.fork()
     if not pid:
-        _become_worker(control, request, descriptor, fork_only, server)
+        _become_worker(control, request, descriptor, forks, server)
     os.close(descriptor)
     answer(control, {"pid": pid})
     ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -63,7 +68,7 @@ def serve(control: socket.socket, request: dict[str, Any], descriptor: int, fork
 
 
 def _become_worker(
-    control: socket.socket, request: dict[str, Any], descriptor: int, fork_only: bool, server: int
+    control: socket.socket, request: dict[str, Any], descriptor: int, forks: bool, server: int
 ) -> NoReturn:
     """In the child: leave the server's socket, write into the worker's own log, and run the worker."""
     code = 1
@@ -74,7 +79,7 @@ def _become_worker(
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.environ.update(request["environment"])
-        if not fork_only:
+        if not forks:
             os.set_inheritable(descriptor, True)
             os.execv(sys.executable, [sys.executable, "-m", "nnirp.profiling.worker", str(descriptor)])
         from nnirp.profiling import worker

@@ -8,7 +8,7 @@ STATISTICS = ("min", "p10", "median", "mean")
 
 
 def summarise(values: Sequence[float]) -> dict[str, float | int]:
-    """`count`, `mean`, `median`, `variance` (n − 1 in the denominator; 0 for one value), `min` and `max`.
+    """`count`, `mean`, `median`, `variance` (n − 1 in the denominator; 0 for one value), `min`, `max` and `p10`.
 
     Raises:
         ValueError: there is no value.
@@ -23,6 +23,7 @@ def summarise(values: Sequence[float]) -> dict[str, float | int]:
         "variance": std.variance(values) if len(values) > 1 else 0.0,
         "min": min(values),
         "max": max(values),
+        "p10": quantile(values, 0.1),
     }
 
 

@@ -1,4 +1,4 @@
-"""`torch.compile` with the inductor back end: fused kernels generated for these shapes. Needs a C++ compiler."""
+"""`torch.compile` with the inductor back end: fused kernels generated for these shapes. Needs a C++ compiler; not run on a GPU yet."""
 
 import shutil
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""TorchScript: the module is traced with its inputs and frozen, which folds constants and batch norms."""
+"""TorchScript: the module is traced with its inputs and frozen, which folds constants and batch norms. Not run on a GPU yet."""
 
 import warnings
 from collections.abc import Mapping

@@ -11,6 +11,8 @@ POWERCAP = Path("/sys/class/powercap")
 class Rapl:
     """Energy counters of Intel and AMD processor packages (the Linux power capping interface).
 
+    Tested against recorded files: the virtual machines used so far have no counter.
+
     Args:
         root: of the interface.
 

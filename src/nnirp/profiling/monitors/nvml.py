@@ -1,4 +1,7 @@
-"""One GPU through NVIDIA's management library, found by its UUID because indices differ between CUDA and NVML."""
+"""One GPU through NVIDIA's management library, found by its UUID because indices differ between CUDA and NVML.
+
+Not run on a GPU yet: tested against recorded answers.
+"""
 
 import os
 from typing import Any
