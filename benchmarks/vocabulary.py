@@ -1,10 +1,11 @@
 """Chooses the 88 operators of the vocabulary from how often graphs have them, and writes the vocabulary's file.
 
 An operator is ranked by, in this order: source configurations of the training pool that have it; its nodes there; source
-configurations of the whole catalog; users' exports of catalog models; files that packages ship; graphs among the onnx package's
-own backend tests; its name. Both forms of the encoder count. Only operators with a formula are chosen.
+configurations of the whole catalog; users' exports of catalog models; files that packages ship; files that ONNX Runtime quantised or
+fused; graphs among the onnx package's own backend tests; its name. Both forms of the encoder count. Only operators on tensors that have
+a formula are chosen.
 
-    python benchmarks/vocabulary.py --version 2 --cache .work/benchmark-graphs --roots ~/scratch/site-packages
+    python benchmarks/vocabulary.py --version 2 --cache .work/benchmark-graphs --roots ~/scratch/site-packages --write
 """
 
 import argparse
@@ -33,8 +34,10 @@ EVIDENCE = (
     "catalog_configurations",
     "user_exports",
     "shipped_files",
+    "quantised_files",
     "onnx_tests",
 )
+NOT_ON_TENSORS = ("Sequence", "Optional", "String", "SplitToSequence", "ConcatFromSequence", "TfIdf", "LabelEncoder")
 TESTS = Path(onnx.__file__).parent / "backend/test/data"
 
 
@@ -72,7 +75,7 @@ def catalog_graphs(folder: Path, cache: Path) -> Iterator[tuple[int, Iterable[by
             yield number, [exported[number].read_bytes()]
 
 
-def count(graphs: Path, cache: Path, roots: list[Path], pool: set[int] | None) -> Counts:
+def count(graphs: Path, cache: Path, roots: list[Path], quantised: list[Path], pool: set[int] | None) -> Counts:
     """All the evidence. `pool` is every configuration where None."""
     counts = Counts()
     for number, contents in catalog_graphs(graphs, cache):
@@ -89,6 +92,7 @@ def count(graphs: Path, cache: Path, roots: list[Path], pool: set[int] | None) -
     others = [("user_exports", path, {"batch": 1}) for path in sorted(cache.glob("*-user.onnx"))]
     others += [("shipped_files", path, {"batch": entry.get("batch", 1), "dims": entry.get("dims", {})}) for path, entry in shipped if path]  # fmt: skip
     others += [("shipped_files", path, {"batch": 1}) for path in sorted(TESTS.glob("light/*.onnx"))]
+    others += [("quantised_files", path, {"batch": 1}) for path in sorted(quantised)]
     others += [("onnx_tests", path, {"batch": 1}) for path in sorted(TESTS.glob("*/*/model.onnx"))]
     for evidence, path, sizes in others:
         found = operators(path, **sizes)
@@ -99,7 +103,8 @@ def count(graphs: Path, cache: Path, roots: list[Path], pool: set[int] | None) -
 
 def choose(counts: Counts) -> list[str]:
     """The operators in the order of their rank."""
-    known = {operator for found in counts.of.values() for operator in found if knows(operator)}
+    seen = {operator for found in counts.of.values() for operator in found}
+    known = [operator for operator in seen if knows(operator) and not operator.startswith(NOT_ON_TENSORS)]
     return sorted(known, key=counts.rank)[:SIZE]
 
 
@@ -110,10 +115,11 @@ def main() -> None:
     parser.add_argument("--splits", type=Path, default=Path("data/manifests/splits.json"))
     parser.add_argument("--cache", type=Path, default=Path(".work/benchmark-graphs"))
     parser.add_argument("--roots", type=Path, nargs="*", default=[])
+    parser.add_argument("--quantised", type=Path, nargs="*", default=[], help="ONNX files made by ONNX Runtime's tools")
     parser.add_argument("--write", action="store_true", help=f"write {FILE}")
     arguments = parser.parse_args()
     pool = set(json.loads(arguments.splits.read_text())["train"]) if arguments.splits.is_file() else None
-    counts = count(arguments.graphs, arguments.cache, arguments.roots, pool)
+    counts = count(arguments.graphs, arguments.cache, arguments.roots, arguments.quantised, pool)
     chosen = choose(counts)
     print(describe(("torch", "onnx", "onnxscript", "transformers", "timm")))
     print("evidence:", ", ".join(f"{name} {number}" for name, number in counts.seen.items()))
