@@ -12,6 +12,7 @@ from nnirp.catalog.registry import Built, Request, builder
 def query_detector(request: Request) -> Built:
     """A DETR-like transformers model: pixels [batch, 3, size, size] and their mask → logits and boxes of the queries."""
     model, _ = create("AutoModelForObjectDetection", request.arguments)
+    model.to(torch.get_default_device())  # some make parameters by torch.Tensor(…), which never follows the device
     inputs = {"pixel_values": random_pixels(request)}
     if request.arguments.get("_pixel_mask", True):
         inputs["pixel_mask"] = torch.ones(request.batch, request.size, request.size, dtype=torch.int64)
