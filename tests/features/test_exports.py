@@ -63,3 +63,18 @@ def test_weight_free_and_optimised_exports_have_the_same_features(exports):
     assert "BatchNormalization" not in a.op_names
     for field in ("x", "op", "edge_index", "edge_attr", "u", "memory"):
         assert np.array_equal(getattr(a, field), getattr(b, field)), field
+
+
+class Attend(nn.Module):
+    def forward(self, q, k, v):
+        return nn.functional.scaled_dot_product_attention(q, k, v)
+
+
+def test_attention_as_one_operator_costs_what_its_parts_do():
+    inputs = tuple(torch.randn(1, 4, 64, 32) for _ in range(3))
+    parts, whole = (
+        encode(torch.onnx.export(Attend().eval(), inputs, dynamo=True, verbose=False, opset_version=opset).model_proto)
+        for opset in (20, 23)
+    )
+    assert whole.op_names == ("Attention",) and "Softmax" in parts.op_names
+    assert whole.total_flops == parts.total_flops
