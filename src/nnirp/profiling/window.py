@@ -126,7 +126,7 @@ class Window:
 
     def _calibrate(self, task: Task, after_s: float) -> None:
         """Calibrate when the last one is that old, and close the rounds since then."""
-        if self.last is not None and time.monotonic() - self.calibrated < after_s:
+        if time.monotonic() - self.calibrated < after_s:
             return
         answer = self._ask({"do": "calibrate"}, task)
         self.last, self.calibrated = answer["calibration"], time.monotonic()
@@ -177,5 +177,5 @@ class Window:
     def _close(self) -> None:
         if self.worker is not None:
             self.worker.close()
-        self.worker, self.last = None, None
+        self.worker, self.last, self.calibrated = None, None, -math.inf
         self.open_rounds.clear()
