@@ -3,9 +3,9 @@
 import onnx
 import pytest
 
-from nnirp.errors import InputError
+from nnirp.errors import InputError, NnirpError
 from nnirp.features import encode
-from nnirp.importers.exporting import Limits, make_graphs
+from nnirp.importers.exporting import Limits, _reason, make_graphs
 from nnirp.importers.sources import Source, make_graph, without_weights
 
 
@@ -18,6 +18,18 @@ def test_graphs_are_made_once_and_failures_have_a_reason(tmp_path, make_network)
     seen = []
     again = make_graphs([good, bad], tmp_path / "work", on_progress=lambda *state: seen.append(state[:2]))
     assert again == first and seen == [(2, 2)]
+
+
+def test_the_reason_of_a_failure_is_the_innermost_error():
+    try:
+        try:
+            raise AssertionError("only 4D query, key, and value are supported")
+        except AssertionError as cause:
+            raise NnirpError("the exporter failed: ConversionError: how to report this, step 3/3") from cause
+    except NnirpError as error:
+        expected = "the exporter failed: AssertionError: only 4D query, key, and value are supported"
+        assert _reason(error) == expected
+    assert _reason(InputError("no such model")) == "no such model"
 
 
 def test_a_graph_that_takes_too_long_or_too_much_is_given_up_and_tried_again(tmp_path, make_network):

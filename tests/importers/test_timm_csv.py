@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from nnirp import load_dataset
 from nnirp.errors import InputError
 from nnirp.importers.timm_csv import Row, choose, import_timm_csv, provenance, read_table
-from nnirp.importers.timm_models import MODULES, arguments, family_of, find
+from nnirp.importers.timm_models import MODULES, arguments, family_of, find, spelled_out_attention
 from nnirp.layers.verify import verify
 
 HEADER = (
@@ -65,6 +66,15 @@ def test_every_module_of_timm_has_a_family():
 def test_a_network_of_fixed_size_is_built_for_the_size_that_was_measured():
     assert arguments("vit_tiny_patch16_224", 384) == {"architecture": "vit_tiny_patch16_224", "img_size": 384}
     assert arguments("resnet18", 384) == {"architecture": "resnet18"}
+
+
+def test_attention_can_be_spelled_out_for_models_that_the_exporter_fails_on():
+    import timm
+
+    with torch.device("meta"):
+        with spelled_out_attention():
+            assert not timm.create_model("test_vit").blocks[0].attn.fused_attn
+        assert timm.create_model("test_vit").blocks[0].attn.fused_attn
 
 
 def test_a_choice_spreads_over_modules_and_a_larger_one_holds_it():

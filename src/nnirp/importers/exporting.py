@@ -162,7 +162,6 @@ def _serve(pipe: Connection) -> None:
 
     import torch
 
-    from nnirp.errors import NnirpError
     from nnirp.importers.sources import make_graph
 
     torch.set_num_threads(1)
@@ -174,9 +173,21 @@ def _serve(pipe: Connection) -> None:
             try:
                 answer = {**asdict(make_graph(source)), "error": None}
             except Exception as error:
-                kind = "" if isinstance(error, NnirpError) else f"{type(error).__name__}: "
-                answer = {"nodes": 0, "batch": 0, "flops": 0.0, "error": " ".join(f"{kind}{error}".split())[:300]}
+                answer = {"nodes": 0, "batch": 0, "flops": 0.0, "error": _reason(error)}
             pipe.send(answer)
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong in one line; of an error that others wrap in advice, the innermost."""
+    from nnirp.errors import NnirpError
+
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    text = f"{type(cause).__name__}: {cause}" if cause is not error or not isinstance(error, NnirpError) else str(error)
+    if cause is not error and isinstance(error, NnirpError):
+        text = f"{str(error).partition(':')[0]}: {text}"
+    return " ".join(text.split())[:300]
 
 
 def _kept(source: Source, place: Path) -> Outcome | None:

@@ -1,5 +1,7 @@
 """timm's models by the names that its result tables use: what family each belongs to, and how it is built."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -83,6 +85,18 @@ def arguments(name: str, size: int) -> dict[str, Any]:
     configuration = _timm().get_pretrained_cfg(name, allow_unregistered=True)
     fixed = configuration is not None and configuration.fixed_input_size and configuration.input_size[-1] != size
     return {"architecture": name, **({"img_size": size} if fixed else {})}
+
+
+@contextmanager
+def spelled_out_attention() -> Iterator[None]:
+    """Models that are built inside compute attention by two products and a softmax instead of one fused call."""
+    layers = _timm().layers
+    before = layers.use_fused_attn()
+    layers.set_fused_attn(False)
+    try:
+        yield
+    finally:
+        layers.set_fused_attn(before)
 
 
 def _timm() -> Any:
