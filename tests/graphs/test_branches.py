@@ -71,3 +71,9 @@ def test_values_follow_from_shapes_and_constants_only(name, expected):
     model = onnx.shape_inference.infer_shapes(parser.parse_model(HEADER + NESTED))
     value = known_value(model, name)
     assert value is None if expected is None else value == expected
+
+
+def test_a_value_that_doubles_at_every_node_is_left_open():
+    doubled = "".join(f"d{i + 1} = Concat<axis = 0>(d{i}, d{i}) " for i in range(40))
+    text = f"net (float[2,3] x) => (int64[] y) {{ d0 = Shape(x) {doubled} y = ReduceSum<keepdims = 0>(d40) }}"
+    assert known_value(parser.parse_model(HEADER + text), "y") is None

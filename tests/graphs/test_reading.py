@@ -81,6 +81,11 @@ def test_a_cycle_is_refused_and_another_order_is_not():
     assert len(read_onnx(small(nodes=late).SerializeToString()).graph.node) == 2
 
 
+def test_a_tensor_that_is_written_twice_is_refused():
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["y"], ["y"])]
+    assert "'y' twice" in refused(small(nodes=nodes).SerializeToString())
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_mutated_models_are_read_or_refused(data):

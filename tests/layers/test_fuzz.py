@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import random
+import resource
 import sys
 from pathlib import Path
 
@@ -70,6 +71,16 @@ def cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
+@pytest.fixture
+def four_gigabytes():
+    """What a file asks for must not fill the machine: beyond this, memory is refused to the test."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (4 << 30), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def fuzz(seed, inputs, read):
     """Reads every input; returns how many were refused."""
     refused = 0
@@ -124,7 +135,7 @@ def test_samples(folder, sample):
     assert sorted(p.name for p in folder.rglob("*")) == ["cwd", "inside"]
 
 
-def test_models(folder, models, monkeypatch):
+def test_models(folder, four_gigabytes, models, monkeypatch):
     monkeypatch.setattr(probing, "run_apart", forked)
 
     def read(rng):

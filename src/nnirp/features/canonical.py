@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nnirp.errors import InputError
 from nnirp.features.costs.movement import VIEWS
 from nnirp.features.graph import ABSENT, CONTROL_FLOW, Graph, Node
 
@@ -273,6 +274,7 @@ def canonical_order(graph: Graph) -> list[int]:
     nodes = graph.nodes
     producer = {t: i for i, node in enumerate(nodes) for t in node.outputs if t != ABSENT}
     done = bytearray(len(nodes))
+    longest = len(nodes) + sum(len(node.inputs) for node in nodes)
     order: list[int] = []
     for output in graph.outputs:
         root = producer.get(output)
@@ -288,6 +290,8 @@ def canonical_order(graph: Graph) -> list[int]:
             if pending:
                 pending.reverse()
                 stack += pending
+                if len(stack) > longest:  # each edge waits once at most
+                    raise InputError("the graph has a cycle; an ONNX graph is acyclic, check the exporter")
             else:
                 done[i] = 1
                 order.append(i)

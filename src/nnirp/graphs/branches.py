@@ -85,24 +85,29 @@ def known_value(model: onnx.ModelProto, name: str, index: _Index | None = None) 
         constants, nodes = _slice(index or _index(model.graph), name)
     except LookupError:
         return None
-    if not nodes:
-        return constants.get(name)
-    made = helper.make_graph(
-        nodes,
-        "slice",
-        [],
-        [onnx.ValueInfoProto(name=name)],
-        [numpy_helper.from_array(value, key) for key, value in constants.items()],
-    )
-    from onnx.reference import ReferenceEvaluator
-
     try:
-        return np.asarray(
-            ReferenceEvaluator(helper.make_model(made, opset_imports=model.opset_import)).run(None, {})[0]
-        )
-    except Exception as error:  # an operator that is used against its definition: the condition stays open
+        for node in nodes:
+            constants |= _computed(model, node, constants)
+    except (
+        Exception
+    ) as error:  # an operator that is used against its definition, or on more than a shape: it stays open
         log.debug("%s could not be computed: %s", name, error)
         return None
+    return constants.get(name)
+
+
+def _computed(model: onnx.ModelProto, node: onnx.NodeProto, constants: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The results of one node. LookupError where an operand is larger than shape arithmetic needs, so that none grows without end."""
+    from onnx.reference import ReferenceEvaluator
+
+    operands = {name: constants[name] for name in node.input if name}
+    if any(value.size > MAX_ELEMENTS or value.ndim > 2 for value in operands.values()):
+        raise LookupError(node.op_type)
+    outputs = [name for name in node.output if name]
+    weights = [numpy_helper.from_array(value, name) for name, value in operands.items()]
+    made = helper.make_graph([node], "node", [], [onnx.ValueInfoProto(name=name) for name in outputs], weights)
+    results = ReferenceEvaluator(helper.make_model(made, opset_imports=model.opset_import)).run(None, {})
+    return {name: np.asarray(value) for name, value in zip(outputs, results, strict=True)}
 
 
 def take_known_branches(model: onnx.ModelProto) -> bool:

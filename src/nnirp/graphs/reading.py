@@ -1,5 +1,6 @@
 """Reading ONNX files that anybody made: never their external data, and never a file that reaches out of its folder."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -106,12 +107,24 @@ def _refuse_outside_data(tensors: list[onnx.TensorProto], where: str) -> None:
 
 
 def _refuse_cycles(nodes: Sequence[onnx.NodeProto], where: str) -> None:
-    """Kahn's algorithm; a graph in order, which nearly all are, is seen to be so in one pass."""
+    """Kahn's algorithm; a graph in order, which nearly all are, is seen to be so in one pass.
+
+    A tensor that two nodes write is refused as well: which of them a reader means is not defined.
+    """
     made: set[str] = set()
     early: set[str] = set()  # read before they are made, or made elsewhere
+    written = 0
     for node in nodes:
         early.update([name for name in node.input if name not in made])
         made.update(node.output)
+        written += len(node.output)
+    if written > len(made):
+        names = Counter(name for node in nodes for name in node.output if name)
+        twice = next((name for name, count in names.items() if count > 1), None)
+        if twice is not None:
+            raise InputError(
+                f"{where} writes the tensor {twice!r} twice; an ONNX graph writes each once, check the exporter"
+            )
     made.discard("")
     if early.isdisjoint(made):
         return
