@@ -15,7 +15,7 @@ from nnirp.catalog import Sample, SourceConfiguration, build, load_catalog
 from nnirp.errors import NnirpError
 from nnirp.graphs.export import environment, export_graph
 
-KEPT_BYTES = 400_000
+KEPT_BYTES = 16_000_000
 
 # Depths that a configuration may have, and what a shallow model of the same kind gets instead.
 _DEPTHS = {

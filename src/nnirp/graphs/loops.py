@@ -22,7 +22,10 @@ def complete_loops(model: onnx.ModelProto) -> bool:
         if node.op_type in ("Loop", "Scan") and not node.domain:
             body = next((a.g for a in node.attribute if a.name == "body" and a.HasField("g")), None)
             if body is not None and (_open(body) or _open_outputs(model, node)):
-                found |= _complete(model, node, body)
+                try:
+                    found |= _complete(model, node, body)
+                except (IndexError, KeyError, ValueError, TypeError) as error:  # not as ONNX defines a loop
+                    log.debug("a %s stays as it is: %s", node.op_type, error)
     return found
 
 
