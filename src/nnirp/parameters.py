@@ -50,8 +50,8 @@ class ProfileParameters(Section):
     max_attempts: Annotated[int, Field(ge=1)]
     seed: Seed
     rounds: Annotated[int, Field(ge=1)] = 12
-    interleave: Annotated[int, Field(ge=1)] = 12
-    hold_gib: Positive = 4.0
+    interleave: Annotated[int, Field(ge=1)] = 24
+    hold_gib: Positive = 6.0
     patience: Annotated[float, Field(ge=0)] = 1.0
     drift_threshold: Annotated[float, Field(ge=0)] = 0.1
 

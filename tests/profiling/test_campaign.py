@@ -138,15 +138,30 @@ def test_what_lacks_good_repeats_gets_another_sitting_whose_rounds_are_added(
 
 
 def test_samples_take_turns_so_that_their_rounds_lie_apart(tmp_path, make_catalog, make_sample, quick):
-    catalog = make_catalog([make_sample("a"), make_sample("b"), make_sample("c")])
-    run_campaign(catalog, ProfileSettings(**quick | {"interleave": 2, "rounds": 3}), tmp_path / "p", tmp_path / "w")
+    catalog = make_catalog([make_sample("a"), make_sample("b")], [make_sample("c", 1), make_sample("d", 1)])
+    settings = ProfileSettings(**quick | {"interleave": 3, "rounds": 3})
+    run_campaign(catalog, settings, tmp_path / "p", tmp_path / "w")
     found = records(tmp_path / "p")
-    when = {name: [entry["started"] for entry in found[name]["_meta"]["rounds"]] for name in "abc"}
-    assert len(when["a"]) == len(when["b"]) == 3
-    assert sorted([*when["a"], *when["b"]]) == [
-        time for both in zip(when["a"], when["b"], strict=True) for time in both
-    ]
-    assert when["b"][-1] <= when["c"][0]
+    when = {name: [entry["started"] for entry in found[name]["_meta"]["rounds"]] for name in found}
+    order = [name for _, name in sorted((time, name) for name, times in when.items() for time in times)]
+    first, second, third = (order[i : i + 3] for i in (0, 3, 6))
+    assert first == second == third
+    assert len(set(first)) == 3  # of two configurations
+    assert order[9:] == [next(name for name in "abcd" if name not in first)] * 3
+
+
+def test_what_a_configuration_kills_leaves_the_samples_of_another_alone(tmp_path, make_catalog, make_sample, quick):
+    broken = make_sample("broken", arguments={"behaviour": "segfaults later"})
+    catalog = make_catalog([make_sample("a"), broken, make_sample("b")], [make_sample("c", 1)])
+    run_campaign(catalog, ProfileSettings(**quick | {"rounds": 3}), tmp_path / "p", tmp_path / "w")
+    found = {name: record["_meta"] for name, record in records(tmp_path / "p").items()}
+    assert {name: meta["status"] for name, meta in found.items()} == {
+        "a": "ok",
+        "b": "ok",
+        "c": "ok",
+        "broken": "crash",
+    }
+    assert all(len(meta["rounds"]) == 3 for name, meta in found.items() if name != "broken")
 
 
 def test_a_library_that_starts_threads_turns_forks_into_new_interpreters(tmp_path, make_catalog, make_sample, quick):

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from nnirp.profiling.calibration import calibrator
 from nnirp.profiling.measurement import Instruments, calibrate, prepare, visit
 from nnirp.profiling.model import Bench, import_build
 from nnirp.profiling.monitors import MIB, Unavailable
@@ -21,7 +22,7 @@ def tools(tmp_path):
         settings = ProfileSettings(**{"time_budget_s": 0.01, "sustained_s": 0.05} | changes)
         bench = Bench(import_build("tiny_models:build"), load("eager"), "cpu")
         reason = "no RAPL counter"
-        return Instruments(settings, bench, None, {0}, tmp_path, {"fingerprint": {}}, energy_reason=reason)
+        return Instruments(settings, bench, {0}, tmp_path, {"fingerprint": {}}, energy_reason=reason)
 
     return make
 
@@ -32,7 +33,7 @@ def gpu(**changes):
     answers = {
         "energy_joule": lambda: next(joule),
         "utilisation_percent": lambda: 87.0,
-        "other_processes": lambda: 2,
+        "other_processes": lambda own: 3 - len(own),
         "process_memory": lambda: 900 * MIB,
     }
     return SimpleNamespace(**answers | changes)
@@ -76,7 +77,8 @@ def test_a_gpu_gives_energy_utilisation_and_device_memory(tools, make_sample):
     assert record["GPU Utilization (%)"]["median"] == 87.0
     assert record["Peak VRAM (MB)"]["max"] == pytest.approx(30 - 10 + 4, abs=0.1)
     assert record["_meta"]["vram_mb"]["process"] == 900
-    assert calibrate(held)["taken"]["gpu_processes"] == 2
+    held.calibrate = calibrator("cpu")
+    assert calibrate(held, [7])["gpu_processes"] == 2
 
 
 def test_a_gpu_whose_energy_cannot_be_read_keeps_the_rest(tools, make_sample):

@@ -15,7 +15,7 @@ from nnirp.profiling.journal import MAIN, RETEST, Journal, write_atomically
 from nnirp.profiling.noise import noise_floor, pair
 from nnirp.profiling.process import ForkServer
 from nnirp.profiling.rounds import Floor, add_rounds, calibrations, conclude
-from nnirp.profiling.schedule import Task, runs, schedule
+from nnirp.profiling.schedule import Task, schedule
 from nnirp.profiling.settings import ProfileSettings
 from nnirp.profiling.window import Window
 
@@ -162,7 +162,7 @@ class _Sitting:
         return bool(meta["moment"]["reasons"]) and meta["attempts"] < self.settings.max_attempts
 
     def _pass(self, tasks: Sequence[Task], server: ForkServer) -> None:
-        """Measure tasks, a worker a run of them, until the budget is spent."""
+        """Measure tasks until the budget is spent."""
         self.total, self.finished_before, began = len(tasks), self.measured, time.monotonic()
 
         def done(task: Task, record: dict) -> None:
@@ -176,10 +176,7 @@ class _Sitting:
             self.journal.identify(self.settings.meaning_digest(), fingerprint)
 
         window = Window(self.settings, server, lambda: self.floor, self._seen, done, identify)
-        for group in runs(tasks, self.settings.isolation):
-            if time.monotonic() >= self.deadline:
-                return
-            window.run(group, self.deadline)
+        window.run(tasks, self.deadline)
 
     def _keep(self, task: Task, record: dict) -> None:
         meta = record["_meta"]

@@ -40,6 +40,8 @@ class Journal:
                     f"{self.folder}: a campaign is running here; wait for it, or name another work folder"
                 ) from None
             for scratch in self.folder.glob("worker-*"):  # of workers whose campaign was killed
+                if scratch.is_file():
+                    scratch.unlink()
                 shutil.rmtree(scratch, ignore_errors=True)
             yield
 

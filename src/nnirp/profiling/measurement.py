@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from nnirp.profiling import loop
+from nnirp.profiling.calibration import calibrator
 from nnirp.profiling.model import Bench, Held
-from nnirp.profiling.monitors import MIB, Unavailable, contention, disk, memory
+from nnirp.profiling.monitors import MIB, Unavailable, disk, memory
 from nnirp.profiling.monitors.energy import Rapl, per_inference
 from nnirp.profiling.monitors.utilisation import CpuUtilisation, Sampler
 from nnirp.profiling.monitors.vram import VramMonitor
@@ -26,7 +27,6 @@ class Instruments:
 
     settings: ProfileSettings
     bench: Bench
-    calibrate: Any
     cores: set[int]
     folder: Path
     environment: dict[str, Any]
@@ -34,7 +34,7 @@ class Instruments:
     nvml: Any = None
     rapl: Rapl | None = None
     energy_reason: str = ""
-    accounts: contention.CoreTime | None = None
+    calibrate: Any = None
     apart: memory.Apart = field(default_factory=memory.Apart)
 
 
@@ -108,15 +108,12 @@ def visit(tools: Instruments, sample: str, budget_s: float, most: int) -> dict[s
     }
 
 
-def calibrate(tools: Instruments) -> dict[str, Any]:
-    """Time the fixed kernels, and say what others took of the cores since the last time."""
-    found = tools.calibrate().to_dict() if tools.calibrate else None
-    accounts = contention.core_time(tools.cores)
-    taken = contention.shares(tools.accounts, accounts, len(tools.cores))
-    tools.accounts = accounts
-    if tools.nvml and (others := tools.nvml.other_processes()):
-        taken = {**(taken or {}), "gpu_processes": others}
-    return {"calibration": found, "taken": taken}
+def calibrate(tools: Instruments, own: list[int]) -> dict[str, Any]:
+    """Time the fixed kernels, and count the processes on the GPU that are not among `own`, the campaign's workers."""
+    if tools.calibrate is None:
+        tools.calibrate = calibrator(tools.settings.device)
+    others = tools.nvml.other_processes(own) if tools.nvml else 0
+    return {"calibration": tools.calibrate().to_dict(), "gpu_processes": others}
 
 
 def _memory_pass(tools: Instruments, record: dict, held: Held, call_s: float) -> tuple[float, int]:
@@ -201,11 +198,7 @@ def instruments(
     settings: ProfileSettings, bench: Bench, cores: set[int], folder: Path, environment: dict
 ) -> Instruments:
     """Open what this machine offers; what it does not is remembered with its reason."""
-    from nnirp.profiling.calibration import calibrator
-
-    tools = Instruments(
-        settings, bench, calibrator(settings.device) if settings.calibrate else None, cores, folder, environment
-    )
+    tools = Instruments(settings, bench, cores, folder, environment)
     if settings.device == "cpu":
         try:
             tools.rapl = Rapl()

@@ -98,15 +98,15 @@ class Bench:
         self.imported: set[Any] = set()
         self.base_bytes = memory.resident().anonymous
 
-    def clear(self) -> None:
-        """Drop every model and give memory and disk space back."""
-        for sample in list(self.held):
-            self._forget(sample)
-        self.weights = None
+    def release(self, sample: str) -> None:
+        """Give back what one sample holds beside the module, and the module where no sample is left."""
+        self._forget(sample)
+        if not self.held:
+            self.weights = None
         memory.settle()
 
     def drop(self, sample: str) -> None:
-        """Drop one sample, and the module it may have left broken."""
+        """Drop a sample that failed, and the module it may have left broken."""
         self._forget(sample)
         self.weights = None
         memory.settle()

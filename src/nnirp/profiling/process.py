@@ -68,7 +68,8 @@ class ForkServer:
         self.settings, self.folder = settings, folder
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
-        self.control, theirs = socket.socketpair()
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.codes: dict[int, int] = {}
         hello = json.dumps(
             {
                 "preload": list(settings.preload),
@@ -95,17 +96,26 @@ class ForkServer:
         """Fork a worker that serves the other end of `channel`; returns its process id."""
         request = json.dumps({"log": str(log.resolve()), "environment": own_places(scratch)})
         socket.send_fds(self.control, [request.encode()], [channel.fileno()])
-        answer = self.lines.read(self.settings.start_timeout_s)
-        if answer is None:
-            raise NnirpError(f"the fork server is gone: {last_line(self.log)}; run the same command again")
-        return answer["pid"]
+        while answer := self.lines.read(self.settings.start_timeout_s):
+            if "pid" in answer:
+                return answer["pid"]
+            self.codes[answer["ended"]] = answer["code"]
+        raise NnirpError(f"the fork server is gone: {last_line(self.log)}; run the same command again")
 
-    def ended(self, timeout_s: float) -> int | None:
-        """Wait for the worker's end: its exit code, the negative number of the signal that ended it, None when it goes on."""
-        answer = self.lines.read(timeout_s)
-        if answer is None:
-            return None if self.lines.open else -signal.SIGKILL
-        return answer["ended"]
+    def ended(self, pid: int, timeout_s: float) -> int | None:
+        """Wait for a worker's end: its exit code, the negative number of the signal that ended it, None when it goes on.
+
+        Its process id is free for others afterwards.
+        """
+        deadline = time.monotonic() + timeout_s
+        while pid not in self.codes:
+            answer = self.lines.read(max(0.0, deadline - time.monotonic()))
+            if answer is None:
+                return None if self.lines.open else -signal.SIGKILL
+            self.codes[answer["ended"]] = answer["code"]
+        with contextlib.suppress(OSError):
+            self.control.send(json.dumps({"reap": pid}).encode())
+        return self.codes.pop(pid)
 
     def close(self) -> None:
         """End the server and with it what it forked."""
@@ -151,25 +161,27 @@ class WorkerProcess:
 
     Args:
         server: that forks it.
+        settings: of the worker.
 
     Raises:
         NnirpError: the worker ended, or took too long, before it was ready; the message holds the last line it wrote.
     """
 
-    def __init__(self, server: ForkServer) -> None:
-        self.server, self.settings = server, server.settings
+    def __init__(self, server: ForkServer, settings: ProfileSettings) -> None:
+        self.server, self.settings = server, settings
         self.scratch = tempfile.TemporaryDirectory(prefix="worker-", dir=server.folder, ignore_cleanup_errors=True)
-        self.log = server.folder / "worker.log"
+        self.log = Path(f"{self.scratch.name}.log")
         path = Path(self.scratch.name).resolve()
         self.channel, theirs = socket.socketpair()
         self.base_bytes, self.code = 0, None
+        self.cpu_s = 0.0
         with theirs:
             self.pid = server.start(theirs, path, self.log)
         self.lines = Lines(self.channel)
         answer = self.ask({"settings": self.settings.to_dict(), "folder": str(path)}, self.settings.start_timeout_s)
         if isinstance(answer, Lost):
             raise NnirpError(
-                f"the measuring process did not start ({answer.error}): {last_line(self.log)}; see {self.log}"
+                f"the measuring process did not start ({answer.error}); see {server.folder / 'worker.log'}"
             )
         self.environment: dict[str, Any] = answer["environment"]
         self.base_bytes = resident_bytes(self.pid)
@@ -179,6 +191,7 @@ class WorkerProcess:
         with contextlib.suppress(OSError):  # it is gone; receiving says how
             self.channel.sendall(json.dumps(request).encode() + b"\n")
         answer = self._receive(timeout_s or self.settings.timeout_s)
+        self.cpu_s += 0.0 if isinstance(answer, Lost) else answer.pop("cpu_s", 0.0)
         if isinstance(answer, Lost) or answer.get("stop"):
             self.close()
         return answer
@@ -188,6 +201,7 @@ class WorkerProcess:
         self._kill()
         self.channel.close()
         self.scratch.cleanup()
+        self.log.unlink(missing_ok=True)
 
     @property
     def alive(self) -> bool:
@@ -199,7 +213,7 @@ class WorkerProcess:
         if self.code is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-            self.code = self.server.ended(self.settings.start_timeout_s)
+            self.code = self.server.ended(self.pid, self.settings.start_timeout_s)
             if self.code is None:
                 raise NnirpError(f"worker {self.pid} does not end; end it by hand and run the same command again")
         return self.code
@@ -225,10 +239,12 @@ class WorkerProcess:
 
     def _lost(self) -> Lost:
         """The channel is closed: the worker ended by itself, or is about to."""
-        self.code = self.server.ended(ENDING_S)
+        self.code = self.server.ended(self.pid, ENDING_S)
         if self.code is None:
             self._kill()
         words = last_line(self.log)
+        with contextlib.suppress(OSError):
+            self.log.replace(self.server.folder / "worker.log")  # for people
         how = f"killed by signal {-self.code}" if self.code < 0 else f"ended with exit code {self.code}"
         return Lost("crash", f"{how}: {words}")
 

@@ -3,7 +3,7 @@
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,14 +59,6 @@ def retested(configurations: Sequence[Any], settings: ProfileSettings) -> set[st
     return chosen
 
 
-def runs(tasks: Sequence[Task], isolation: str) -> Iterator[list[Task]]:
-    """Consecutive tasks that share a process: those of one kind and configuration, or each alone."""
-    held: list[Task] = []
-    for task in tasks:
-        same = held and held[0].configuration.id == task.configuration.id and held[0].kind == task.kind
-        if held and (isolation == "sample" or not same):
-            yield held
-            held = []
-        held.append(task)
-    if held:
-        yield held
+def process_key(task: Task, isolation: str) -> tuple[str, Any]:
+    """Tasks with the same key share a process: those of one kind and configuration, or each its own."""
+    return task.kind, task.configuration.id if isolation == "configuration" else task.sample.name

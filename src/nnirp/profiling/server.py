@@ -4,9 +4,9 @@ It runs no tensor operation and starts no thread, so that a fork is safe and eve
 new interpreter would hold after seconds of imports. Where an imported library has started threads after all, and for a GPU, whose
 driver does not survive a fork, a worker is a new interpreter instead.
 
-A request is one line of JSON with the worker's end of a socket attached; the answers are `{"pid": …}` and, when the worker
-has ended, `{"ended": code}` with a negative signal number as the code. The ended worker is reaped when the next request or an
-empty line comes, so that its process id cannot meanwhile belong to another process.
+A request is a line of JSON with the worker's end of a socket attached; the answer is `{"pid": …}` and, when that worker has ended,
+`{"ended": pid, "code": …}` with a negative signal number as the code. The ended worker is reaped when `{"reap": pid}` comes, so that its
+process id cannot meanwhile belong to another process.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ import importlib
 import importlib.util
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -30,13 +31,23 @@ def main() -> None:
     hello = json.loads(sys.argv[2])
     forks = hello["fork"] and preload(hello)
     answer(control, {"ready": True, "forks": forks})
+    watched: dict[int, int] = {}  # descriptor of a worker → its process id
     while True:
-        line, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
-        if not line:
-            return
-        if not descriptors:
-            continue
-        serve(control, json.loads(line), descriptors[0], forks)
+        for ready in select.select([control, *watched], [], [])[0]:
+            if ready is not control:
+                report(control, watched.pop(ready))
+                os.close(ready)
+                continue
+            line, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+            if not line:
+                return
+            request = json.loads(line)
+            if "reap" in request:
+                os.waitpid(request["reap"], 0)
+                continue
+            pid = start(control, request, descriptors[0], forks)
+            watched[os.pidfd_open(pid)] = pid
+            answer(control, {"pid": pid})
 
 
 def preload(hello: dict[str, Any]) -> bool:
@@ -52,19 +63,21 @@ def preload(hello: dict[str, Any]) -> bool:
     return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
 
 
-def serve(control: socket.socket, request: dict[str, Any], descriptor: int, forks: bool) -> None:
-    """Start one worker, say its process id, wait for its end and say how it ended."""
+def start(control: socket.socket, request: dict[str, Any], descriptor: int, forks: bool) -> int:
+    """Start one worker; returns its process id."""
     server = os.getpid()
     pid = os.fork()
     if not pid:
         _become_worker(control, request, descriptor, forks, server)
     os.close(descriptor)
-    answer(control, {"pid": pid})
+    return pid
+
+
+def report(control: socket.socket, pid: int) -> None:
+    """Say how a worker ended, and leave it to be reaped later."""
     ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-    answer(control, {"ended": code})
-    control.recv(1 << 16, socket.MSG_PEEK)  # reap only when the campaign has heard of it
-    os.waitpid(pid, 0)
+    answer(control, {"ended": pid, "code": code})
 
 
 def _become_worker(

@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from nnirp.errors import InputError
@@ -32,9 +32,10 @@ class ProfileSettings:
         runtime: one of `nnirp.runtimes.names()`.
         threads: of one inference on the processor.
         cpu: the first core the worker is pinned to; `auto` is the last `threads` cores, `none` pins nothing.
-        rounds: visits that a sample's time budget is spread over; in between, the other samples of its window are timed.
-        interleave: samples of a window, at most.
-        hold_gib: memory that the models of a window may hold together; one is held in any case.
+        rounds: visits that a sample's time budget is spread over; in between, other samples are timed.
+        interleave: samples that take turns, at most.
+        processes: processes that these samples may lie in, at most.
+        hold_gib: memory that their models may hold together; one is held in any case.
         min_repeats: good repeats at least, good being timed in a quiet moment.
         max_repeats: good repeats at most.
         time_budget_s: timed seconds a sample, once `min_repeats` are done.
@@ -64,8 +65,9 @@ class ProfileSettings:
     threads: int = 1
     cpu: str | int = "auto"
     rounds: int = 12
-    interleave: int = 12
-    hold_gib: float = 4.0
+    interleave: int = 24
+    processes: int = 8
+    hold_gib: float = 6.0
     min_repeats: int = 5
     max_repeats: int = 300
     time_budget_s: float = 2.0
@@ -98,7 +100,7 @@ class ProfileSettings:
         object.__setattr__(self, "preload", tuple(self.preload))  # a list where it comes from JSON
         if not re.fullmatch(r"cpu|cuda(:\d+)?", str(self.device)):
             refuse("device", "cpu, cuda or cuda:N")
-        for name in ("threads", "rounds", "interleave", "min_repeats", "max_repeats", "max_attempts"):
+        for name in ("threads", "rounds", "interleave", "processes", "min_repeats", "max_repeats", "max_attempts"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 refuse(name, "an integer of at least 1")
         if self.max_repeats < self.min_repeats:
@@ -146,6 +148,10 @@ class ProfileSettings:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {**asdict(self), "preload": list(self.preload)}
+
+    def for_calibration(self) -> "ProfileSettings":
+        """Settings of the process that runs the fixed kernels: they run in torch, whatever the runtime is."""
+        return replace(self, runtime="eager")
 
     def meaning_digest(self) -> str:
         """Digest of the settings that decide what a number means; limits and shares of a sitting are left out."""

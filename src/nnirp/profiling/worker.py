@@ -1,8 +1,8 @@
 """The measuring process: pinned, limited, alone with one source configuration; it answers one request after another.
 
 Requests and answers are lines of JSON on a socket. After the settings come `prepare` (build a sample, run it once and measure its
-memory), `visit` (time a prepared sample), `calibrate` and `clear` (drop the prepared samples). The fork server sets the thread and
-OpenMP variables in the environment, because they are read when torch is imported.
+memory), `visit` (time a prepared sample), `release` (drop it) and `calibrate`. The fork server sets the thread and OpenMP variables in the
+environment, because they are read when torch is imported.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import os
 import resource
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,11 @@ def main(descriptor: int, forked: bool) -> None:
     hello = json.loads(lines.readline())
     tools, skip = open_tools(ProfileSettings(**hello["settings"]), Path(hello["folder"]))
     tools.environment["forked"] = forked
-    answer(channel, {"environment": tools.environment})
+    answer(channel, {"environment": tools.environment, "cpu_s": time.process_time()})
     for line in lines:
+        used = time.process_time()
         content = serve(tools, json.loads(line), skip)
-        answer(channel, content)
+        answer(channel, content | {"cpu_s": time.process_time() - used})
         if content.get("stop"):
             return
 
@@ -87,10 +89,10 @@ def serve(tools: Any, request: dict[str, Any], skip: Callable[[str], str]) -> di
     from nnirp.profiling import measurement
 
     if request["do"] == "calibrate":
-        return measurement.calibrate(tools)
-    if request["do"] == "clear":
-        tools.bench.clear()
-        return {}
+        return measurement.calibrate(tools, request["own"])
+    if request["do"] == "release":
+        tools.bench.release(request["sample"])
+        return {"held_bytes": tools.bench.held_bytes()}
     try:
         if request["do"] == "visit":
             return {"round": measurement.visit(tools, request["sample"], request["budget_s"], request["most"])}

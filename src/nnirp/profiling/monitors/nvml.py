@@ -4,6 +4,7 @@ Not run on a GPU yet: tested against recorded answers.
 """
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from nnirp.profiling.monitors import Unavailable
@@ -29,14 +30,16 @@ class Nvml:
             return None
         return next((entry.usedGpuMemory for entry in listed if entry.pid == pid), None)
 
-    def other_processes(self, pid: int | None = None) -> int:
-        """Number of other processes that compute on this GPU."""
-        pid = pid or os.getpid()
+    def other_processes(self, own: Iterable[int] = ()) -> int:
+        """Number of processes that compute on this GPU and are neither this one nor among `own`.
+
+        0 where the driver does not know this process by its number, as in containers.
+        """
         try:
-            listed = self.library.nvmlDeviceGetComputeRunningProcesses(self.handle)
+            listed = {entry.pid for entry in self.library.nvmlDeviceGetComputeRunningProcesses(self.handle)}
         except self.library.NVMLError:
             return 0
-        return sum(entry.pid != pid for entry in listed) if any(entry.pid == pid for entry in listed) else 0
+        return len(listed - {os.getpid(), *own}) if os.getpid() in listed else 0
 
     def utilisation_percent(self) -> float:
         """Share of the driver's last sampling period in which a kernel ran, percent."""
