@@ -65,10 +65,10 @@ def provenance(project: Project) -> list[str]:
     ]
     if fingerprint:
         lines.append("measured on " + device_name(fingerprint))
-    lines += [
-        f"{name} split {read_index(project.data / 'splits' / f'{name}.json').digest[:12]}"
-        for name in ("random", "config", "cluster", "subfamily", "family")
-    ]
+    drawn = (
+        project.data / "splits" / f"{name}.json" for name in ("random", "config", "cluster", "subfamily", "family")
+    )
+    lines += [f"{path.stem} split {read_index(path).digest[:12]}" for path in drawn if path.is_file()]
     return lines
 
 
