@@ -32,4 +32,24 @@ LEFT_OUT: tuple[LeftOut, ...] = _family(
         "xlnet": "makes its positions on the processor whatever the model's device, which the export on meta refuses",
         "ibert": "reads values of its tensors back while it runs, which no trace can answer",
     },
+) + (
+    *_family(
+        "convolutional",
+        {
+            "convnext_xxlarge": "396 GFLOPs an image, 3.4 GB of weights",
+            "dm_nfnet_f4": "242 GFLOPs an image of 384 pixels",
+            "efficientnet_l2": "951 GFLOPs an image of 800 pixels",
+            "regnety_1280": "749 GFLOPs an image of 384 pixels",
+            "resnetv2_152x4_bit": "1,679 GFLOPs an image of 480 pixels, 3.8 GB of weights",
+            "resnext101_32x32d": "174 GFLOPs an image",
+        },
+    ),
+    *_family(
+        "detection",
+        {
+            "hustvl/yolos-base": "437 GFLOPs an image of 512 × 864 pixels",
+            "google/owlv2-base-patch16": "1,094 GFLOPs an image of 960 pixels in its vision tower",
+            "fasterrcnn_resnet50_fpn": "how many regions its second stage sees depends on the image's values",
+        },
+    ),
 )
