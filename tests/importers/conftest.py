@@ -1,5 +1,10 @@
+import sys
+from pathlib import Path
+
 import onnx
 import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]
 
 
 def network(path, depth=2, width=4, batch=2, operator="Relu", symbolic=False, weights=False, identity=False):

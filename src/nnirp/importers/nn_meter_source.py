@@ -128,13 +128,16 @@ def _read(folder: Path, name: str, needed: Sequence[str]) -> dict:
 
     path = folder / f"{name}.parquet"
     try:
+        present = parquet.read_schema(path).names
+        if absent := [column for column in needed if column not in present]:
+            raise InputError(f"{path} has no column {', '.join(absent)}, it has {', '.join(present)}")
         table = parquet.read_table(path, columns=None if name == "labels" else list(needed))
     except FileNotFoundError:
         raise NotPulledError(f"{path} is missing; name the folder that holds nn-Meter's {', '.join(FILES)}") from None
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a readable Parquet file ({' '.join(str(error).split())[:200]})") from None
-    if absent := [column for column in needed if column not in table.column_names]:
-        raise InputError(f"{path} has no column {', '.join(absent)}, it has {', '.join(table.column_names)}")
+    if empty := [column for column in needed if table[column].null_count]:
+        raise InputError(f"{path}: column {empty[0]} has empty cells; get the file again")
     columns = {}
     for column in table.column_names:
         values = table[column].combine_chunks()
