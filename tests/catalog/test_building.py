@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from nnirp.catalog import BuilderError, build, load_catalog
+from nnirp.catalog.building import _SkipRandomInitialisers
 from nnirp.errors import InputError
 
 CONFIGURATIONS = load_catalog("full").configurations
@@ -34,6 +35,16 @@ def test_same_sample_is_built_with_the_same_weights():
     configuration = next(c for c in CONFIGURATIONS if c.name == "lstm-parametric")
     first, second = (build(configuration, smallest(configuration)) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first.module.parameters(), second.module.parameters(), strict=True))
+
+
+def test_skipped_initialisers_end_whatever_the_memory_holds():
+    tensor = torch.full((4,), 100.0)
+    with _SkipRandomInitialisers():
+        torch.nn.init.trunc_normal_(tensor, std=0.02)
+        torch.nn.init.normal_(tensor)
+    assert (tensor == 100.0).all()
+    torch.nn.init.trunc_normal_(tensor)
+    assert (tensor.abs() <= 2.0).all()
 
 
 def test_bf16_casts_module_and_floating_inputs_only():

@@ -72,10 +72,23 @@ class _SkipRandomInitialisers(TorchFunctionMode):
         | {f"{scheme}_{kind}_" for scheme in ("kaiming", "xavier") for kind in ("uniform", "normal")}
     )
 
+    def __enter__(self):
+        # torch draws again and again until every number is in range, which no number is that is not drawn at all.
+        self._drawing, torch.nn.init._no_grad_trunc_normal_ = torch.nn.init._no_grad_trunc_normal_, _untouched
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        torch.nn.init._no_grad_trunc_normal_ = self._drawing
+        return super().__exit__(*error)
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if getattr(func, "__name__", "") in self.skipped:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
+
+
+def _untouched(tensor: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
+    return tensor
 
 
 @torch.no_grad()
