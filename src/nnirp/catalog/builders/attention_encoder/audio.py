@@ -15,3 +15,20 @@ def waveform_encoder(request: Request) -> Built:
     """Waveform at 16 kHz [batch, size] → hidden states [batch, size / 320, width]."""
     model, _ = create("AutoModel", request.arguments, **NO_MASKING)
     return TensorOutputs(model, ("last_hidden_state",)), {"input_values": torch.randn(request.batch, request.size)}
+
+
+@builder("spectrogram_classifier")
+def spectrogram_classifier(request: Request) -> Built:
+    """Spectrogram [batch, size, mel bands] → class logits; positions are made for the size."""
+    model, configuration = create("AutoModelForAudioClassification", request.arguments, max_length=request.size)
+    spectrogram = torch.randn(request.batch, request.size, configuration.num_mel_bins)
+    return TensorOutputs(model, ("logits",)), {"input_values": spectrogram}
+
+
+@builder("filter_bank_encoder")
+def filter_bank_encoder(request: Request) -> Built:
+    """Mel features [batch, size, bands] without padding → hidden states."""
+    model, configuration = create("AutoModel", request.arguments, **NO_MASKING)
+    bands = getattr(configuration, "num_mel_bins", None) or configuration.feature_projection_input_dim
+    features = torch.randn(request.batch, request.size, bands)
+    return TensorOutputs(model, ("last_hidden_state",)), {"input_features": features}

@@ -18,10 +18,13 @@ def masked_ids(request: Request, vocabulary: int) -> dict[str, Tensor]:
 
 @builder("text_encoder")
 def text_encoder(request: Request) -> Built:
-    """Any encoder of token ids; `_mask` is False for those that take no mask."""
+    """Any encoder of token ids; `_mask` is False for those that take no mask, "float" for those that compute with it."""
     model, configuration = create("AutoModel", request.arguments)
     inputs = masked_ids(request, configuration.vocab_size)
-    if not request.arguments.get("_mask", True):
+    mask = request.arguments.get("_mask", "integer")
+    if mask == "float":
+        inputs["attention_mask"] = inputs["attention_mask"].float()
+    elif not mask:
         del inputs["attention_mask"]
     return TensorOutputs(model, ("last_hidden_state",)), inputs
 
@@ -63,6 +66,10 @@ class SlidingWindowLongformer(nn.Module):
 
 @builder("sliding_window_encoder")
 def sliding_window_encoder(request: Request) -> Built:
-    """A Longformer; `size` is a multiple of its attention window."""
+    """A Longformer; `size` is a multiple of its attention window.
+
+    Its windows overlap in memory; `onnx_export` takes them by `unfold` instead of `as_strided`, which a graph can only express
+    by a table of indices.
+    """
     model, configuration = create("AutoModel", request.arguments)
     return SlidingWindowLongformer(model), masked_ids(request, configuration.vocab_size)

@@ -1,4 +1,4 @@
-"""Encoders of time series: values [batch, size, channels] → hidden states of patches."""
+"""Encoders of time series: values of `size` steps → hidden states of patches."""
 
 import torch
 
@@ -9,7 +9,14 @@ from nnirp.catalog.registry import Built, Request, builder
 
 @builder("time_series_encoder")
 def time_series_encoder(request: Request) -> Built:
-    """An encoder whose context is made for the size."""
+    """Values [batch, size, channels], the context made for the size."""
     model, configuration = create("AutoModel", request.arguments, context_length=request.size)
     values = torch.randn(request.batch, request.size, configuration.num_input_channels)
     return TensorOutputs(model, ("last_hidden_state",)), {"past_values": values}
+
+
+@builder("univariate_encoder")
+def univariate_encoder(request: Request) -> Built:
+    """Values [batch, size] of one channel each."""
+    model, _ = create("AutoModel", request.arguments)
+    return TensorOutputs(model, ("last_hidden_state",)), {"past_values": torch.randn(request.batch, request.size)}

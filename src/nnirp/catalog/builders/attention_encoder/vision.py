@@ -42,7 +42,17 @@ def parametric_vision_transformer(request: Request) -> Built:
 
 @builder("vision_encoder")
 def vision_encoder(request: Request) -> Built:
-    """A transformers image encoder, its positions made for the size; `_class` and `_output` say which head is used."""
+    """A transformers model of images, its positions made for the size; `_class` and `_outputs` say which head is used."""
     name = request.arguments.get("_class", "AutoModelForImageClassification")
     model, _ = create(name, {"image_size": request.size} | request.arguments)
-    return TensorOutputs(model, (request.arguments.get("_output", "logits"),)), {"pixel_values": pixels(request)}
+    return TensorOutputs(model, request.arguments.get("_outputs", ("logits",))), {"pixel_values": pixels(request)}
+
+
+@builder("video_encoder")
+def video_encoder(request: Request) -> Built:
+    """Clips [batch, frames, 3, size, size] → class logits."""
+    name = request.arguments.get("_class", "AutoModelForVideoClassification")
+    frames = request.arguments["num_frames"]
+    model, _ = create(name, {"image_size": request.size} | request.arguments)
+    clips = torch.randn(request.batch, frames, 3, request.size, request.size)
+    return TensorOutputs(model, ("logits",)), {"pixel_values": clips}
