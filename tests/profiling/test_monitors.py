@@ -43,8 +43,8 @@ def test_the_high_water_mark_of_an_allocation_is_seen_and_reset():
 
 
 def test_peak_is_model_and_run_parts_together():
-    parts = memory.MemoryParts(100 * MIB, 10 * MIB, (30 * MIB, 25 * MIB), 500 * MIB)
-    assert parts.totals() == [130, 125]
+    parts = memory.MemoryParts(100 * MIB, 10 * MIB, 30 * MIB, 500 * MIB)
+    assert parts.total() == 130
     assert parts.megabytes() == {"process_peak": 500, "model": 100, "inputs": 10, "workspace": 20}
 
 

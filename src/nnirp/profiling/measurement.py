@@ -18,7 +18,7 @@ from nnirp.profiling.monitors.vram import VramMonitor
 from nnirp.profiling.record import blank_record, fill
 from nnirp.profiling.settings import ProfileSettings
 
-SHORT_CALL_S = 0.1  # below it three memory passes cost less than the calibrations of a sample
+SHORT_CALL_S = 0.1  # below it a second memory pass costs less than the calibrations of a sample
 
 
 @dataclass
@@ -118,44 +118,41 @@ def calibrate(tools: Instruments, own: list[int]) -> dict[str, Any]:
 
 def _memory_pass(tools: Instruments, record: dict, held: Held, call_s: float) -> tuple[float, int]:
     """Peak memory and disk traffic of single inferences, apart from timing; returns the model's seconds and calls."""
-    call, meta, spent = held.prepared.call, record["_meta"], 0.0
-    peaks, process_peaks, reads, writes, reason = [], [], [], [], {}
+    call, meta, spent, calls = held.prepared.call, record["_meta"], 0.0, 1
     if tools.vram:
         tools.vram.start()
-    short = call_s < SHORT_CALL_S
-    if short:  # what libraries keep for that thread; some MB, which nobody sees on a long model
+    if call_s < SHORT_CALL_S:  # what libraries keep for that thread; some MB, which nobody sees on a long model
         spent += tools.apart(call) / 1e3
+        calls += 1
     basis = held.basis_bytes
     if held.prepared.allocator == "torch":  # what a first call leaves behind, imports and kernels, is the library's
         memory.settle()
         basis = memory.resident().anonymous
-    for _ in range(2 if short else 1):
-        memory.settle()
-        try:
-            memory.reset_peak()
-        except Unavailable as error:
-            reason["Peak RAM (MB)"] = str(error)
-        try:
-            moved = disk.traffic()
-        except Unavailable as error:
-            moved, reason["disk"] = None, str(error)
-        spent += tools.apart(call) / 1e3
-        now = memory.resident()
-        peaks.append(max(0, now.private_peak - basis) + held.inputs_bytes)
-        process_peaks.append(now.peak)
-        if moved is not None:
-            read, written = (disk.traffic() - moved).megabytes()
-            reads.append(max(0.0, read))
-            writes.append(max(0.0, written))
+    memory.settle()
+    ram_reason, disk_reason = held.prepared.memory_unknown, ""
+    try:
+        memory.reset_peak()
+    except Unavailable as error:
+        ram_reason = str(error)
+    try:
+        moved = disk.traffic()
+    except Unavailable as error:
+        moved, disk_reason = None, str(error)
+    spent += tools.apart(call) / 1e3
+    now = memory.resident()
+    read_written = (disk.traffic() - moved).megabytes() if moved is not None else ()
     weights = held.prepared.weights_bytes
     on_host = tools.settings.device == "cpu" and weights is not None
-    model = weights if on_host else held.growth_bytes
-    parts = memory.MemoryParts(model, held.inputs_bytes, tuple(peaks), max(process_peaks))
+    parts = memory.MemoryParts(
+        model=weights if on_host else held.growth_bytes,
+        inputs=held.inputs_bytes,
+        run_peak=max(0, now.private_peak - basis) + held.inputs_bytes,
+        process_peak=now.peak,
+    )
     meta["memory_mb"] = parts.megabytes() | {"resident_growth": held.growth_bytes / MIB}
-    ram_reason = reason.get("Peak RAM (MB)", held.prepared.memory_unknown)
-    fill(record, "Peak RAM (MB)", [] if ram_reason else parts.totals(), ram_reason)
-    fill(record, "Disk Read (MB)", reads, reason.get("disk", ""))
-    fill(record, "Disk Write (MB)", writes, reason.get("disk", ""))
+    fill(record, "Peak RAM (MB)", [] if ram_reason else [parts.total()], ram_reason)
+    for metric, value in zip(("Disk Read (MB)", "Disk Write (MB)"), read_written or (None, None), strict=True):
+        fill(record, metric, [] if value is None else [max(0.0, value)], disk_reason)
     if tools.vram:
         try:
             peak, meta["vram_mb"] = tools.vram.read(held.prepared.allocator, (weights or 0) + held.device_inputs_bytes)
@@ -164,7 +161,7 @@ def _memory_pass(tools: Instruments, record: dict, held: Held, call_s: float) ->
             fill(record, "Peak VRAM (MB)", [], str(error))
     else:
         fill(record, "Peak VRAM (MB)", [], "the model runs on the processor")
-    return spent, len(peaks) + short
+    return spent, calls
 
 
 def _sustained_pass(tools: Instruments, record: dict, call: Any, clock: loop.Clock) -> float:

@@ -144,19 +144,18 @@ class MemoryParts:
 
     model: int
     inputs: int
-    run_peaks: tuple[int, ...]
+    run_peak: int
     process_peak: int
 
     def megabytes(self) -> dict[str, float]:
         """For the record: process total, model part and workspace (activations, outputs and scratch) apart."""
-        run = max(self.run_peaks)
         return {
             "process_peak": self.process_peak / MIB,
             "model": self.model / MIB,
             "inputs": self.inputs / MIB,
-            "workspace": max(0, run - self.inputs) / MIB,
+            "workspace": max(0, self.run_peak - self.inputs) / MIB,
         }
 
-    def totals(self) -> list[float]:
-        """Model part plus run part of each pass, MB."""
-        return [(self.model + peak) / MIB for peak in self.run_peaks]
+    def total(self) -> float:
+        """Model part plus run part, MB."""
+        return (self.model + self.run_peak) / MIB
