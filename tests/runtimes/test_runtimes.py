@@ -106,6 +106,11 @@ def test_a_missing_package_comes_with_the_line_that_installs_it(monkeypatch):
         runtimes.require("x", "cpu")
 
 
+def test_inductor_says_that_it_needs_a_compiler(monkeypatch):
+    monkeypatch.setattr("nnirp.runtimes.inductor.shutil.which", lambda name: None)
+    assert runtimes.availability()["inductor"] == (False, "no C++ compiler on PATH; apt-get install g++")
+
+
 def test_every_runtime_is_listed_with_a_state():
     assert set(runtimes.availability()) == set(runtimes.names())
 

@@ -5,18 +5,11 @@ from collections.abc import Mapping
 
 import torch
 
-from nnirp.errors import MissingDependencyError
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, weights_of
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
-    """Compile for static shapes; the compilation, which the first call triggers, is `compile_ms`.
-
-    Raises:
-        MissingDependencyError: there is no C++ compiler.
-    """
-    if not any(shutil.which(name) for name in ("g++", "clang++", "c++")):
-        raise MissingDependencyError("runtime inductor: no C++ compiler on PATH; apt-get install g++")
+    """Compile for static shapes; the compilation, which the first call triggers, is `compile_ms`."""
     torch._dynamo.reset()
     compiled = torch.compile(module, backend="inductor", dynamic=False)
 
@@ -34,10 +27,16 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
     return Prepared(call, compile_ms, synchronise, settings=settings, weights_bytes=weights_of(module))
 
 
+def lacking() -> str:
+    """Inductor writes C++ for processors and builds it with the compiler it finds."""
+    found = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
+    return "" if found else "no C++ compiler on PATH; apt-get install g++"
+
+
 def preload() -> None:
     """Import the compiler."""
     import torch._dynamo.convert_frame
     import torch._inductor.compile_fx  # noqa: F401
 
 
-RUNTIME = Runtime("inductor", ("cpu", "cuda"), prepare, preload=preload)
+RUNTIME = Runtime("inductor", ("cpu", "cuda"), prepare, lacking=lacking, preload=preload)

@@ -46,6 +46,7 @@ class Runtime:
         devices: kinds of device it runs on: `cpu`, `cuda`.
         packages: modules that must be importable.
         install: the line that installs them.
+        lacking: what else is missing here and how to get it, empty where nothing is.
         precisions: precisions it accepts.
         preload: imports what every model needs and starts no thread, so that processes can be forked afterwards.
         prepare: `prepare(module, inputs, device, model=None)` loads `model`, what `convert` made of the module and inputs,
@@ -58,16 +59,18 @@ class Runtime:
     prepare: Callable[..., Prepared]
     packages: tuple[str, ...] = ()
     install: str = ""
+    lacking: Callable[[], str] = lambda: ""
     precisions: tuple[str, ...] = ("fp32", "bf16")
     preload: Callable[[], None] = lambda: None
     convert: Callable[[torch.nn.Module, Mapping[str, torch.Tensor]], Path] | None = None
 
     def available(self) -> tuple[bool, str]:
-        """Whether every package is installed, and otherwise which is not and the line that installs it."""
+        """Whether everything it needs is installed, and otherwise what is not and the line that installs it."""
         missing = [name for name in self.packages if importlib.util.find_spec(name) is None]
         if missing:
             return False, f"{', '.join(missing)} not installed; {self.install}"
-        return True, "installed"
+        lacking = self.lacking()
+        return not lacking, lacking or "installed"
 
 
 def tensors_of(result: Any) -> list[torch.Tensor]:
