@@ -66,7 +66,7 @@ class ProfileSettings:
     cpu: str | int = "auto"
     rounds: int = 12
     interleave: int = 24
-    processes: int = 8
+    processes: int = 16
     hold_gib: float = 6.0
     min_repeats: int = 5
     max_repeats: int = 300

@@ -9,25 +9,16 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from nnirp.errors import NnirpError
-from nnirp.profiling.monitors import contention
-from nnirp.profiling.process import ForkServer, Lost, WorkerProcess
-from nnirp.profiling.record import failed_record, plain
+from nnirp.profiling.crew import Crew, SampleFailed
+from nnirp.profiling.process import ForkServer
+from nnirp.profiling.pulse import Pulse
+from nnirp.profiling.record import failed_record
 from nnirp.profiling.rounds import Floor, conclude, finished
 from nnirp.profiling.schedule import Task, process_key
 from nnirp.profiling.settings import ProfileSettings
 
 log = logging.getLogger(__name__)
-
-
-class SampleFailed(Exception):
-    """A sample gave no measurement: its task, a status of `nnirp.profiling.record.STATUSES`, and why."""
-
-    def __init__(self, task: Task, status: str, error: str) -> None:
-        super().__init__(f"{task.sample.name}: {status}: {error}")
-        self.task, self.status, self.error = task, status, error
 
 
 class Window:
@@ -142,176 +133,3 @@ class Window:
         what = (task.configuration, task.sample, self.settings, self.crew.environment)
         self.done(task, failed_record(*what, failure.status, failure.error))
         self._leave(task)
-
-
-class Crew:
-    """The processes of a window, one a source configuration, and what each holds."""
-
-    def __init__(self, settings: ProfileSettings, server: ForkServer, identify: Callable[[dict], None]) -> None:
-        self.settings, self.server, self.identify = settings, server, identify
-        self.workers: dict[Any, WorkerProcess] = {}
-        self.samples: dict[Any, set[str]] = {}
-        self.bytes: dict[Any, int] = {}
-        self.environment: dict[str, Any] = {}
-        self.ended_cpu_s = 0.0
-
-    def holds(self, task: Task) -> bool:
-        """Whether a living process has prepared the sample."""
-        return task.sample.name in self.samples.get(self._key(task), ())
-
-    def has_place(self, task: Task) -> bool:
-        """Whether the sample's process lives, or one more may."""
-        return self._key(task) in self.workers or len(self.workers) < self.settings.processes
-
-    def held_bytes(self) -> int:
-        """Memory that all models hold together."""
-        return sum(self.bytes.values())
-
-    def cpu_s(self) -> float:
-        """Processor seconds of all processes so far."""
-        return self.ended_cpu_s + sum(worker.cpu_s for worker in self.workers.values())
-
-    def prepare(self, task: Task) -> dict[str, Any]:
-        """Have a sample prepared, in a new process where it needs one; returns its record, without times.
-
-        Raises:
-            SampleFailed: it cannot be measured.
-            NnirpError: a process does not start.
-            InputError: see `identify`.
-        """
-        key = self._key(task)
-        if key not in self.workers:
-            worker = self.workers[key] = WorkerProcess(self.server, self.settings)
-            self.environment = worker.environment
-            self.identify(self.environment["fingerprint"])
-            self.samples[key] = set()
-        request = {"do": "prepare", "configuration": plain(task.configuration), "sample": plain(task.sample)}
-        record = self.ask(task, request)["record"]
-        self.samples[key].add(task.sample.name)
-        return record
-
-    def ask(self, task: Task, request: dict[str, Any]) -> dict[str, Any]:
-        """Ask the process of a task.
-
-        Raises:
-            SampleFailed: the process is lost, or the sample failed in it.
-        """
-        key = self._key(task)
-        answer = self.workers[key].ask(request)
-        if isinstance(answer, Lost):
-            self.dismiss(key)
-            raise SampleFailed(task, answer.status, answer.error)
-        self.bytes[key] = answer.get("held_bytes", self.bytes.get(key, 0))
-        if answer.get("stop"):
-            self.dismiss(key)
-        if "failed" in answer:
-            raise SampleFailed(task, *answer["failed"])
-        return answer
-
-    def release(self, task: Task) -> None:
-        """Have a process give back what a sample holds; one that is lost over it is prepared again when needed."""
-        key = self._key(task)
-        if self.holds(task):
-            answer = self.workers[key].ask({"do": "release", "sample": task.sample.name})
-            if isinstance(answer, Lost):
-                self.dismiss(key)
-            else:
-                self.samples[key].discard(task.sample.name)
-                self.bytes[key] = answer["held_bytes"]
-
-    def dismiss(self, key: Any) -> None:
-        """End a process."""
-        if worker := self.workers.pop(key, None):
-            worker.close()
-            self.ended_cpu_s += worker.cpu_s
-        self.samples.pop(key, None)
-        self.bytes.pop(key, None)
-
-    def close(self) -> None:
-        """End every process."""
-        for key in list(self.workers):
-            self.dismiss(key)
-
-    def _key(self, task: Task) -> Any:
-        return process_key(task, self.settings.isolation)
-
-
-class Pulse:
-    """Calibrations between visits, and what others took of the cores from one to the next."""
-
-    def __init__(
-        self,
-        settings: ProfileSettings,
-        crew: Crew,
-        floor: Callable[[], Floor],
-        seen: Callable[[dict[str, float]], None],
-    ) -> None:
-        self.settings, self.crew, self.floor, self.seen = settings, crew, floor, seen
-        self.worker: WorkerProcess | None = None
-        self.last: dict[str, float] | None = None
-        self.at = -math.inf
-        self.accounts: contention.CoreTime | None = None
-        self.cpu_s = 0.0
-        self.rounds: list[dict[str, Any]] = []
-
-    def opened(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """A round that began after the last calibration and awaits the next."""
-        entry |= {"before": self.last, "after": None, "taken": None}
-        self.rounds.append(entry)
-        return entry
-
-    def beat(self) -> None:
-        """Calibrate when the last time is long enough ago."""
-        if time.monotonic() - self.at >= self.settings.calibrate_every_s:
-            self._calibrate()
-
-    def interrupted(self) -> None:
-        """Close the rounds because something else than visits begins, which belongs to none of them."""
-        self.close_rounds()
-        self.at = -math.inf
-
-    def close_rounds(self) -> None:
-        """Calibrate if a round still awaits it."""
-        if self.rounds:
-            self._calibrate()
-
-    def close(self) -> None:
-        """End the calibrating process."""
-        if self.worker is not None:
-            self.worker.close()
-        self.worker, self.last, self.at = None, None, -math.inf
-        self.rounds.clear()
-
-    def _calibrate(self) -> None:
-        answer = self._kernels() if self.settings.calibrate else {"calibration": None, "gpu_processes": 0}
-        cores = set(self.crew.environment["affinity"])
-        accounts, cpu_s = contention.core_time(cores), self._cpu_s()
-        taken = contention.shares(self.accounts, accounts, cpu_s - self.cpu_s, len(cores)) or {}
-        if answer["gpu_processes"]:
-            taken["gpu_processes"] = answer["gpu_processes"]
-        self.last, self.at, self.accounts, self.cpu_s = answer["calibration"], time.monotonic(), accounts, cpu_s
-        for entry in self.rounds:
-            entry["after"], entry["taken"] = self.last, taken
-        self.rounds.clear()
-
-    def _kernels(self) -> dict[str, Any]:
-        """One calibration; at the start of a campaign as many as its floor needs.
-
-        Raises:
-            NnirpError: the calibrating process is lost.
-        """
-        if self.worker is None:
-            self.worker = WorkerProcess(self.crew.server, self.settings.for_calibration())
-        while True:
-            own = [worker.pid for worker in self.crew.workers.values()]
-            answer = self.worker.ask({"do": "calibrate", "own": own})
-            if isinstance(answer, Lost):
-                raise NnirpError(
-                    f"the calibration failed ({answer.status}: {answer.error}); run the same command again"
-                )
-            self.seen(answer["calibration"])
-            if self.floor() is not None:
-                return answer
-
-    def _cpu_s(self) -> float:
-        return self.crew.cpu_s() + (self.worker.cpu_s if self.worker else 0.0)
