@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from nnirp.errors import NnirpError
-from nnirp.graphs.export import environment, export_graph, unresolved
+from nnirp.graphs.export import environment, export_graph
+from nnirp.graphs.static import unresolved
 from nnirp.graphs.weights import run_graph, with_weights
 
 
