@@ -12,6 +12,7 @@ import numpy as np
 from nnirp.errors import InputError
 from nnirp.features.costs.movement import VIEWS
 from nnirp.features.graph import ABSENT, CONTROL_FLOW, Graph, Node
+from nnirp.features.memory import is_matrix
 
 # Their results differ between calls although their operands do not.
 _RANDOM = frozenset(
@@ -148,11 +149,11 @@ def _uses(graph: Graph) -> Counter:
 
 
 def share_equal_constants(graph: Graph) -> None:
-    """Constants of two and more axes with the same content are one in memory, as they are where an exporter kept them shared."""
+    """Matrices with the same content are one in memory, as they are where an exporter kept them shared."""
     alike: dict[int, list[int]] = {}
     for tensor in graph.values:
         kind = graph.tensor_type[tensor]
-        if len(graph.types[kind][1] or ()) >= 2 and graph.is_constant[tensor]:
+        if is_matrix(graph.types[kind][1]) and graph.is_constant[tensor]:
             alike.setdefault(kind, []).append(tensor)
     for tensors in alike.values():
         seen: dict[bytes, tuple[int, bytes]] = {}

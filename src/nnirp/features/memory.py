@@ -19,14 +19,18 @@ def weight_storage(graph: Graph, weights: list[int], size_of: list[int]) -> dict
     """Weight uses grouped by the memory they read: {storage: [position in `weights`, …]}.
 
     Vectors are not recognised as tied: exporters merge equal biases and scales of an untrained model, which a trained one does
-    not share. A scalar or vector therefore counts at each use, under a key of its own.
+    not share. A scalar or vector (also one of shape [1, n, 1, 1]) therefore counts at each use, under a key of its own.
     """
     groups: dict[int, list[int]] = {}
     for position, tensor in enumerate(weights):
         root = graph.root(tensor)
-        shape = graph.shape(root) or ()
-        groups.setdefault(root if len(shape) >= 2 else -position - 1, []).append(position)
+        groups.setdefault(root if is_matrix(graph.shape(root)) else -position - 1, []).append(position)
     return groups
+
+
+def is_matrix(shape: tuple[int, ...] | None) -> bool:
+    """Whether at least two axes of a shape are longer than 1."""
+    return sum(size > 1 for size in shape or ()) >= 2
 
 
 def peak_activation_bytes(graph: Graph, size_of: list[int]) -> tuple[float, float]:
