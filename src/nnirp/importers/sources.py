@@ -113,9 +113,9 @@ def _same_features(one: onnx.ModelProto, other: onnx.ModelProto) -> bool:
 
 
 def _from_file(source: Source) -> onnx.ModelProto:
-    from nnirp.graphs.static import unresolved
     from nnirp.graphs.reading import read_onnx
     from nnirp.graphs.shapes import complete_shapes, symbolic_inputs
+    from nnirp.graphs.static import unresolved
 
     model = read_onnx(Path(source.name))
     fixed = not symbolic_inputs(model)
