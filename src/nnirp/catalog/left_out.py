@@ -18,6 +18,23 @@ def _family(family: str, reasons: dict[str, str]) -> tuple[LeftOut, ...]:
 
 LEFT_OUT: tuple[LeftOut, ...] = (
     *_family(
+        "attention_decoder",
+        {
+            "EleutherAI/gpt-j-6B": "24.2 GB of weights; its architecture is swept at small sizes",
+            "Salesforce/ctrl": "6.5 GB of weights",
+            "ai21labs/Jamba-v0.1": "about 206 GB of weights",
+            "allenai/OLMoE-1B-7B-0924": "27.7 GB of weights; its architecture is swept at small sizes",
+            "google/recurrentgemma-2b": "10.7 GB of weights; its architecture is swept at small sizes",
+            "microsoft/phi-1": "5.7 GB of weights",
+            "mistralai/Mixtral-8x7B-v0.1": "187 GB of weights; its architecture is swept at small sizes",
+            "mosaicml/mpt-7b": "26.6 GB of weights; its architecture is swept at small sizes",
+            "openai/gpt-oss-20b": "about 84 GB of weights; its architecture is swept at small sizes",
+            "tiiuae/falcon-rw-1b": "5.2 GB of weights; its architecture is swept at small sizes",
+            "FacebookAI/xlm-clm-ende-1024": "asks its input for the longest text in it, which no trace can answer",
+            "google/reformer-crime-and-punishment": "sorts tokens by random hashes of their values",
+        },
+    ),
+    *_family(
         "attention_encoder",
         {
             "Intel/dpt-large": "516 GFLOPs an image of 384 pixels",
@@ -32,6 +49,17 @@ LEFT_OUT: tuple[LeftOut, ...] = (
             "siglip2": "resizes positions to every image's own shape, in a loop over the values of an input",
             "xlnet": "makes its positions on the processor whatever the model's device, which the export on meta refuses",
             "ibert": "reads values of its tensors back while it runs, which no trace can answer",
+        },
+    ),
+    *_family(
+        "attention_encoder_decoder",
+        {
+            "openai/whisper-medium": "about 1,100 GFLOPs a window of thirty seconds; the encoder of whisper-small takes 320",
+            "google/bigbird-pegasus-large-arxiv": "about 290 GFLOPs for 705 tokens, below which its attention is not sparse",
+            "facebook/nllb-moe-54b": "about 218 GB of weights",
+            "facebook/hf-seamless-m4t-medium": "about 4.8 GB of weights",
+            "google/switch-base-8": "runs only the experts that the input's values choose, in a loop that no trace can follow",
+            "allenai/led-base-16384": "asks the mask's values for global tokens, which no trace can answer",
         },
     ),
     *_family(
