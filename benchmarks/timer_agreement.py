@@ -3,7 +3,10 @@
     python benchmarks/timer_agreement.py
 
 Each alternation measures both models by a campaign of their own and, with the same core, threads, priority and OpenMP settings, by
-torch's timer in a fresh process; which of the two goes first changes every time. Compared are the medians over all repeats of both.
+torch's timer in a fresh process; which goes first changes every time. Compared are the medians over all repeats.
+The timer runs twice: with the allocator as the profiler sets it (glibc's mmap threshold at its ceiling, where a process that has freed a
+large block has it), which is the comparison; and with the allocator of a process that has just begun, where large activations are mapped
+and unmapped in every call: that column says what the setting is worth.
 The first line of the answer has the machine; the noise of the machine is in the columns of the single alternations.
 """
 
@@ -29,8 +32,11 @@ BY_TIMER = """
 import json, sys
 from nnirp.profiling.settings import ProfileSettings
 from nnirp.profiling.worker import pin, raise_priority
+from nnirp.profiling.monitors.memory import saturate_mmap_threshold
 seconds = float(sys.argv[2])
 pin(ProfileSettings()), raise_priority()
+if sys.argv[3] == "as the profiler":
+    saturate_mmap_threshold()
 import torch
 from torch.utils.benchmark import Timer
 from nnirp.catalog import Catalog, build
@@ -73,10 +79,10 @@ def by_profiler(catalog: Path, seconds: float, folder: Path) -> dict[str, list[f
     return {record["_meta"]["sample"]: record["_meta"]["times_ms"] for record in records}
 
 
-def by_timer(catalog: Path, seconds: float) -> dict[str, list[float]]:
-    """Raw times in milliseconds by sample, from torch's timer."""
+def by_timer(catalog: Path, seconds: float, allocator: str) -> dict[str, list[float]]:
+    """Raw times in milliseconds by sample, from torch's timer; `allocator` is `as the profiler` or `fresh`."""
     environment = {**os.environ, **thread_environment(ProfileSettings())}
-    command = [sys.executable, "-c", BY_TIMER, str(catalog), str(seconds)]
+    command = [sys.executable, "-c", BY_TIMER, str(catalog), str(seconds), allocator]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -89,13 +95,15 @@ def main() -> None:
     arguments = parser.parse_args()
     ours: dict[str, list[list[float]]] = {}
     theirs: dict[str, list[list[float]]] = {}
+    fresh: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         catalog = Path(scratch) / "catalog.json"
         catalog.write_text(the_two().to_json(), encoding="utf-8")
         for number in range(arguments.alternations):
             turns = [
                 (ours, lambda n=number: by_profiler(catalog, arguments.seconds, Path(scratch) / str(n))),
-                (theirs, lambda: by_timer(catalog, arguments.seconds)),
+                (theirs, lambda: by_timer(catalog, arguments.seconds, "as the profiler")),
+                (fresh, lambda: by_timer(catalog, arguments.seconds, "fresh")),
             ]
             for found, run in turns if number % 2 else reversed(turns):
                 for sample, times in run().items():
@@ -113,9 +121,19 @@ def main() -> None:
             f"{total[1]:.2f}",
             f"{100 * difference:+.1f} %",
             f"{100 * (least[0] / least[1] - 1):+.1f} %",
+            f"{100 * (total[0] / statistics.median([t for times in fresh[sample] for t in times]) - 1):+.1f} %",
         )
         rows.append((sample, *figures, *single))
-    header = ("sample", "profiler ms", "Timer ms", "medians", "minima", "profiler, each ms", "Timer, each ms")
+    header = (
+        "sample",
+        "profiler ms",
+        "Timer ms",
+        "medians",
+        "minima",
+        "medians, fresh allocator",
+        "profiler, each ms",
+        "Timer, each ms",
+    )
     print(describe(("torch", "timm", "transformers")))
     print(markdown(header, rows))
     print(f"medians within {100 * TARGET:.0f} %: {'reached' if agreeing else 'missed'}")

@@ -17,7 +17,7 @@ from nnirp.layers.records import TARGET_METRICS, ProfileRecord, read_record
 
 COMPARED = 8
 """Graphs that are encoded to see whether the features' operator numbers are this vocabulary's."""
-STATISTICS = ("median", "mean", "min")
+STATISTICS = ("median", "mean", "min", "p10")
 AGREEING = 0.9
 """Share of labels that must agree with a metric of the records; not all, as a memory metric may be missing in some."""
 
@@ -117,7 +117,9 @@ def _from_records(
         if name not in labels or not record.ok:
             continue
         compared += 1
-        for target, statistic in product(TARGET_METRICS, STATISTICS):
+        measured = record.metrics.get(TARGET_METRICS["runtime_ms"])
+        known = [name for name in STATISTICS if measured is None or getattr(measured, name) is not None]
+        for target, statistic in product(TARGET_METRICS, known):
             value = record.target(target, statistic)
             for column in range(width):
                 agreeing[column, target, statistic] += bool(abs(value - labels[name][column]) < 1e-4)

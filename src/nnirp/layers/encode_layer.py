@@ -59,7 +59,7 @@ def encode_layer(
         memory_manifest: where `memory.json` is written: bytes of weights, peak live activations, inputs + outputs,
             largest tensor, by sample.
         targets: the columns of `y`, log2 of the metric; NaN where a metric is null.
-        statistic: which statistic of the record: mean, median or min.
+        statistic: which statistic of the record: mean, median, p10 or min.
         form: "canonical" or "executed", see `nnirp.features.encode`.
         jobs: processes.
         on_progress: called with configurations done, their number, and a note.

@@ -96,7 +96,7 @@ class DatasetManifest(Manifest):
 
     schema_version: Literal[1] = Field(1, alias="schema")
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
-    target_statistic: Literal["mean", "median", "min"]
+    target_statistic: Literal["mean", "median", "p10", "min"]
     vocabulary: Vocabulary
     form: Literal["canonical", "executed"]
     encoder_version: int | str

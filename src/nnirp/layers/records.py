@@ -43,6 +43,7 @@ class Statistics(BaseModel):
     variance: NonNegative
     min: Finite
     max: Finite
+    p10: Finite | None = None
 
     @model_validator(mode="after")
     def _ordered(self) -> "Statistics":
@@ -89,9 +90,17 @@ class ProfileRecord(BaseModel):
         return self.meta.status == "ok"
 
     def target(self, name: str, statistic: str = "median") -> float:
-        """A target of the features layer as log2, NaN where the metric is missing, null or not positive."""
+        """A target of the features layer as log2, NaN where the metric is missing, null or not positive.
+
+        Raises:
+            InputError: no such target, or the metric was measured and has no such statistic.
+        """
         stats = self.metrics.get(target_metric(name))
         value = getattr(stats, statistic) if stats is not None else 0.0
+        if value is None:
+            raise InputError(
+                f"{target_metric(name)} has no {statistic}, only mean, median, min and max; set `encode.statistic` to one of these"
+            )
         return math.log2(value) if value > 0 else math.nan
 
 
@@ -155,7 +164,8 @@ def write_record(record: ProfileRecord) -> bytes:
     """The bytes of a record: the card's metrics first, then the others by name, then `_meta`."""
     names = sorted(record.metrics, key=lambda n: (CARD_METRICS.index(n) if n in CARD_METRICS else len(CARD_METRICS), n))
     content: dict[str, Any] = {
-        name: None if (stats := record.metrics[name]) is None else stats.model_dump(mode="json") for name in names
+        name: None if (stats := record.metrics[name]) is None else stats.model_dump(mode="json", exclude_unset=True)
+        for name in names
     }
     content["_meta"] = record.meta.model_dump(mode="json", by_alias=True, exclude_unset=False)
     return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "strict")

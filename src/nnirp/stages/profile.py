@@ -66,27 +66,13 @@ def run(
                 record_families(campaign, records, tracked.record, summary.noise_floor, Store(project.root))
             except ImportError as error:  # without pyarrow the measurements are published all the same
                 log.warning("no runs by family (%s); pip install 'nnirp[train]' and run the same command again", error)
-            content = summary.to_dict() | {
-                "archives": len(summary.archives),
-                "noise_floor_percent": noise_floor_percent(summary, project),
-            }
+            content = summary.to_dict() | {"archives": len(summary.archives)}
             (campaign / "summary.json").write_text(
                 json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8"
             )
     if summary.complete and not keep_journal:
         shutil.rmtree(journal)
     return content
-
-
-def noise_floor_percent(summary: CampaignSummary, project: Project) -> dict[str, float]:
-    """Median test–retest difference of each target, in percent, for the statistic that the features are labelled with."""
-    floor = summary.noise_floor
-    if not floor.get("pairs"):
-        return {}
-    found = {"runtime_ms": 100 * floor["runtime"][project.parameters.encode.statistic]["median"]}
-    if floor["peak_ram"]:
-        found["peak_ram_mb"] = 100 * floor["peak_ram"]["median"]
-    return found
 
 
 def _record(tracked: Run, summary: CampaignSummary) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from nnirp.evaluation.comparison import Comparison, compare
 from nnirp.evaluation.report import write_report
 from nnirp.evaluation.runs import load_scores
+from nnirp.layers.manifests import DatasetManifest, read_manifest
 from nnirp.project import Project, publishing
 from nnirp.splits.index import read_index
 from nnirp.tracking.record import context_tags, dataset_revision, device_name
@@ -73,8 +74,15 @@ def provenance(project: Project) -> list[str]:
 
 
 def noise_floors(project: Project) -> dict[str, float]:
-    """Test–retest error in percent per target, from the campaign's summary; empty where nothing was measured twice."""
+    """Median test–retest difference of each target in percent, for the statistic that is the label; none without a retest."""
     path = project.manifests / "campaign" / "summary.json"
     if not path.is_file():
         return {}
-    return json.loads(path.read_text(encoding="utf-8")).get("noise_floor_percent", {})
+    floor = json.loads(path.read_text(encoding="utf-8")).get("noise_floor", {})
+    if not floor.get("pairs"):
+        return {}
+    statistic = read_manifest(project.manifests / "dataset.json", DatasetManifest).target_statistic
+    found = {"runtime_ms": 100 * floor["runtime"][statistic]["median"]}
+    if floor["peak_ram"]:
+        found["peak_ram_mb"] = 100 * floor["peak_ram"]["median"]
+    return found
