@@ -1,8 +1,10 @@
 import json
+from dataclasses import replace
+from importlib import metadata
 
 import onnx
 
-from nnirp.catalog import load_catalog
+from nnirp.catalog import Catalog, load_catalog
 from nnirp.graphs import layer
 from nnirp.graphs.configuration import PROGRESS
 from nnirp.graphs.layer import export_catalog, export_manifest, finished_rows, speed
@@ -44,3 +46,14 @@ def test_a_process_that_dies_costs_its_group_and_the_rest_goes_on(tmp_path):
     assert [(row["sample"], row["status"], row["error"]) for row in last["rows"]] == [
         (name, "failed", "killed by signal 11") for name in names[:2]
     ]
+
+
+def test_a_builder_that_a_library_broke_is_a_row_that_names_its_version(tmp_path):
+    catalog = load_catalog("starter").subset([401, 601], samples=1)
+    broken = replace(catalog.by_id(401), arguments={"architecture": "gone_from_this_version"})
+    path = tmp_path / "catalog.json"
+    path.write_text(Catalog((broken, catalog.by_id(601))).to_json())
+    rows = export_catalog(path, tmp_path / "graphs", tmp_path / "work", opset=20)
+    assert [row.status for row in rows] == ["failed", "ok"]
+    assert f"timm {metadata.version('timm')}" in rows[0].error and "timm_classifier" in rows[0].error
+    assert [file.name for file in (tmp_path / "graphs").iterdir()] == ["601.tar.gz"]

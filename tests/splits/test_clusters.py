@@ -1,5 +1,6 @@
 import pytest
 
+from nnirp.catalog import load_catalog
 from nnirp.errors import InputError
 from nnirp.splits.clusters import cluster_of, compute_clusters, model_type_case_ids, onnx_bigrams
 
@@ -60,3 +61,13 @@ def test_model_types_list_their_configurations():
         configurations=[Row(id=7, model_type="bert"), Row(id=3, model_type="bert"), Row(id=1, model_type=None)]
     )
     assert model_type_case_ids(catalog) == {"bert": [3, 7]}
+
+
+def test_every_transformers_configuration_is_listed_once_under_a_type_that_the_library_has():
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    catalog = load_catalog("full")
+    content = model_type_case_ids(catalog)
+    assert content.keys() <= CONFIG_MAPPING_NAMES.keys()
+    listed = sorted(identifier for ids in content.values() for identifier in ids)
+    assert listed == [c.id for c in catalog.configurations if c.library == "transformers"]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -96,11 +96,17 @@ class Catalog:
             kept = [replace(c, samples=tuple(smallest[c.id])) for c in kept]
         return Catalog(tuple(sorted(kept, key=lambda c: c.id)), self.selection)
 
-    def summary(self) -> dict[str, Any]:
-        """Count configurations and samples, in all and per family and sub-family (only those with members)."""
+    def summary(self, clusters: Mapping[int, str] | None = None) -> dict[str, Any]:
+        """Count clusters, configurations and samples, in all and per family and sub-family (only those with members).
 
-        def counts(members: list[SourceConfiguration]) -> dict[str, int]:
+        Args:
+            clusters: {configuration id: cluster}; a count of clusters is None where none of its members has one.
+        """
+        known = clusters or {}
+
+        def counts(members: list[SourceConfiguration]) -> dict[str, int | None]:
             return {
+                "clusters": len({known[c.id] for c in members if c.id in known}) or None,
                 "configurations": len(members),
                 "parametric": sum(c.parametric for c in members),
                 "samples": sum(len(c.samples) for c in members),

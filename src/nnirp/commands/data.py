@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nnirp.commands.output import emit_json, emit_table
-from nnirp.errors import NotPulledError
+from nnirp.errors import InputError, NotPulledError
 from nnirp.project import Project, find_project
 
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
@@ -34,11 +34,20 @@ def catalog(
     selection: Annotated[str, typer.Option(help="`starter` or `full`.")] = "starter",
     root: Root = None,
     write: Annotated[bool, typer.Option("--write", help="Write manifests/catalog.json of the root.")] = False,
+    taxonomy: Annotated[
+        Path | None, typer.Option(help="Write both selections and what is left out as a Markdown page.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show the source configurations and their samples."""
+    """Show the source configurations and their samples, and their clusters where the root has them."""
     from nnirp.catalog import load_catalog
 
+    if taxonomy:
+        from nnirp.catalog.page import taxonomy_page
+
+        taxonomy.write_text(taxonomy_page(load_catalog("starter"), load_catalog("full")), encoding="utf-8")
+        typer.echo(f"wrote {taxonomy}")
+        return
     if write:
         from nnirp.stages.catalog import run
 
@@ -47,14 +56,16 @@ def catalog(
         typer.echo(f"wrote {project.manifests / 'catalog.json'}")
         return
     content = load_catalog(selection)
+    clusters = known_clusters(context, root)
     if summary:
-        counts = content.summary()
+        counts = content.summary(clusters)
         emit_json(counts) if json else emit_table(f"catalog: {selection}", *summary_rows(counts))
         return
     rows = [
-        (c.id, c.name, c.family, c.sub_family, c.library, c.parametric, len(c.samples)) for c in content.configurations
+        (c.id, c.name, c.family, c.sub_family, clusters.get(c.id), c.library, c.parametric, len(c.samples))
+        for c in content.configurations
     ]
-    columns = ("id", "configuration", "family", "sub-family", "library", "parametric", "samples")
+    columns = ("id", "configuration", "family", "sub-family", "cluster", "library", "parametric", "samples")
     if json:
         emit_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
@@ -172,9 +183,9 @@ def show_encoded(file: Path, batch: int | None, json: bool) -> None:
 
 def summary_rows(counts: dict) -> tuple[tuple[str, ...], list[tuple]]:
     """A summary of the catalog as columns and rows, a row a sub-family."""
-    columns = ("family", "sub-family", "configurations", "parametric", "samples")
+    columns = ("family", "sub-family", "clusters", "configurations", "parametric", "samples")
     rows = [
-        (family, name, entry["configurations"], entry["parametric"], entry["samples"])
+        (family, name, entry["clusters"], entry["configurations"], entry["parametric"], entry["samples"])
         for family, content in counts["families"].items()
         for name, entry in content["sub_families"].items()
     ]
@@ -191,3 +202,12 @@ def read_manifest(project: Project, name: str) -> dict:
     if not path.is_file():
         raise NotPulledError(f"{path} is missing; `dvc pull {path.name}` brings a published one, `dvc repro` makes it")
     return json_module.loads(path.read_text(encoding="utf-8"))
+
+
+def known_clusters(context: typer.Context, root: Path | None) -> dict[int, str]:
+    """{configuration id: cluster} of a dataset root; empty outside a project and before the cluster stage."""
+    try:
+        content = read_manifest(project_of(context, root), "clusters.json")
+    except InputError:
+        return {}
+    return {case: name for name, cluster in content["clusters"].items() for case in cluster["cases"]}
