@@ -17,7 +17,7 @@ def test_the_projects_own_parameters_are_valid():
     [
         ("  threads: 1", "  threads: -1", "profile.threads"),
         ("  threads: 1", "  threads: 1\n  treads: 2", "profile.treads"),
-        ("  time_budget_s: 1.0", "  time_budget_s: soon", "profile.time_budget_s"),
+        ("  time_budget_s: 2.0", "  time_budget_s: soon", "profile.time_budget_s"),
         ("  form: canonical", "  form: pretty", "encode.form"),
         ("  confidence: 0.95", "  confidence: 95", "evaluate.confidence"),
     ],
