@@ -1,14 +1,13 @@
 """What a network reads of one operator: its costs, its shape, the shape of its first input, and how it compares with the roofline."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from nnirp.layers.store import GraphBatch, GraphSet
+from nnirp.layers.store import GraphBatch
 
 NODE, EDGE_DIMS, EDGE_TYPES = 14, slice(2, 9), slice(10, 18)
 OPERATOR_FEATURES = NODE + 7 + 8 + 5
 OPERATOR_TRAITS = 4
-_LIMIT = 4.0
 
 
 def operator_features(batch: GraphBatch) -> Tensor:
@@ -35,24 +34,3 @@ def operator_traits(batch: GraphBatch) -> Tensor:
     return torch.stack(
         [(x[:, 13] > 0).float(), (x[:, 0] > 0).float(), x[:, 11], (x[:, 0] - x[:, 2] > 4).float()], dim=1
     )
-
-
-class OperatorFeatures(nn.Module):
-    """Standardises operator features by the training set's mean and deviation; beyond 4 deviations they saturate smoothly."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("mean", torch.zeros(OPERATOR_FEATURES))
-        self.register_buffer("scale", torch.ones(OPERATOR_FEATURES))
-
-    def measure(self, graphs: GraphSet, max_nodes: int = 200_000) -> None:
-        """Take the statistics of at most `max_nodes` nodes of the first graphs in a fixed random order."""
-        generator = torch.Generator().manual_seed(0)
-        features = operator_features(next(iter(graphs.batches(max_nodes, shuffle=True, generator=generator))))
-        self.mean.copy_(features.mean(0))
-        deviation = features.std(0, correction=0)
-        self.scale.copy_(torch.where(deviation > 1e-3, deviation, 1.0))
-
-    def forward(self, features: Tensor) -> Tensor:
-        standard = (features - self.mean) / self.scale
-        return _LIMIT * torch.tanh(standard / _LIMIT)

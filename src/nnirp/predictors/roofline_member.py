@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
 from nnirp.features.vocabulary import load_vocabulary
-from nnirp.training.compression import Compressed
+from nnirp.training.compression import Block, Compressed
 
 _LOG_RANGE = 6.0  # an efficiency stays within e^±6 of the typical one
 
@@ -15,12 +15,14 @@ class ContextRound(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.from_producers = SAGEConv(width, width, aggr="mean")
-        self.from_consumers = SAGEConv(width, width, aggr="mean", root_weight=False)
+        self.from_producers = SAGEConv((width, width), width, aggr="mean")
+        self.from_consumers = SAGEConv((width, width), width, aggr="mean", root_weight=False)
 
-    def forward(self, state: Tensor, nodes: Compressed) -> Tensor:
-        message = self.from_producers(state, nodes.producers) + self.from_consumers(state, nodes.consumers)
-        return state + torch.relu(message)
+    def forward(self, state: Tensor, block: Block) -> Tensor:
+        here = state[block.parent]
+        size = (len(state), len(here))
+        message = self.from_producers((state, here), block.producers, size=size)
+        return here + torch.relu(message + self.from_consumers((state, here), block.consumers, size=size))
 
 
 class RooflineMember(nn.Module):
@@ -31,33 +33,25 @@ class RooflineMember(nn.Module):
     """
 
     def __init__(
-        self, features: int, traits: int, targets: int, width: int, depth: int, embedding: int, roofline: bool
+        self, features: int, traits: int, targets: int, width: int, context: int, depth: int, embedding: int
     ) -> None:
         super().__init__()
-        self.targets, self.roofline = targets, roofline
+        self.targets = targets
         self.embedding = nn.Embedding(len(load_vocabulary()), embedding)
-        context = width // 2
-        self.context_enter = nn.Linear(traits + embedding, context)
+        self.enter = nn.Linear(traits + embedding, context)
         self.rounds = nn.ModuleList(ContextRound(context) for _ in range(depth))
-        self.leave = nn.Sequential(
-            nn.Linear(features + embedding + context, width),
-            nn.ReLU(),
-            nn.Linear(width, width),
-            nn.ReLU(),
-            nn.Linear(width, 3 * targets),
-        )
+        self.from_context = nn.Linear(context, width)
+        self.from_features = nn.Linear(features, width, bias=False)
+        self.leave = nn.Sequential(nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 3 * targets))
         nn.init.normal_(self.embedding.weight, std=0.5)
         nn.init.zeros_(self.leave[-1].bias)
         nn.init.normal_(self.leave[-1].weight, std=0.01)
 
-    def forward(self, nodes: Compressed, surroundings: Compressed, place: Tensor) -> Tensor:
-        """`nodes` K groups of equal features, operator and surroundings; `surroundings` the groups that messages pass between, of
-        which `place` int64 [K] says each node's.
-        """
-        context = torch.relu(self.context_enter(torch.cat([surroundings.x, self.embedding(surroundings.op)], dim=1)))
-        for layer in self.rounds:
-            context = layer(context, surroundings)
-        entry = torch.cat([nodes.x, self.embedding(nodes.op), context[place]], dim=1)
-        output = self.leave(entry).view(-1, self.targets, 3)
-        factors = torch.exp(_LOG_RANGE * torch.tanh(output / _LOG_RANGE))
-        return factors if self.roofline else factors * factors.new_tensor([1.0, 0.0, 0.0])
+    def forward(self, batch: Compressed, features: Tensor) -> Tensor:
+        """`features` float32 [K, features] of the final classes."""
+        context = torch.relu(self.enter(torch.cat([batch.rows, self.embedding(batch.op)], dim=1)))
+        for layer, block in zip(self.rounds, batch.blocks, strict=True):
+            context = layer(context, block)
+        hidden = self.from_features(features) + self.from_context(context)[batch.place]
+        output = self.leave(hidden).view(-1, self.targets, 3)
+        return torch.exp(_LOG_RANGE * torch.tanh(output / _LOG_RANGE))
