@@ -1,28 +1,78 @@
 """Settings chosen by validation: an Optuna study over a predictor's search space, in any number of processes on one storage."""
 
-import functools
 import json
+import logging
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nnirp.errors import InputError
+from nnirp.errors import InputError, NnirpError
 from nnirp.layers.store import GraphSet, GraphStore, pack
 from nnirp.predictors import create
 from nnirp.predictors.registry import find
-from nnirp.predictors.search_space import Choice, SearchSpace
+from nnirp.predictors.search_space import SearchSpace
 from nnirp.splits.index import Index, read_index
-from nnirp.tracking.record import RunRecord, context_tags, dataset_revision, environment, now, write_record
+from nnirp.tracking.record import (
+    FILE_NAME,
+    RunRecord,
+    context_tags,
+    dataset_revision,
+    environment,
+    now,
+    read_record,
+    write_record,
+)
 from nnirp.tracking.run import Run
 from nnirp.tracking.store import Store
 from nnirp.training.matrix import subset
+from nnirp.training.study import is_allowed, open_study, suggest
 
+log = logging.getLogger(__name__)
 BEST = "best.json"
 CURVE = "validation_error_log2"
 _STEPS_A_FOLD = 100_000  # more epochs than any fold has, so that a later fold's steps are later
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the processes of a study share. `fixed` settings are not searched; `seed` is that of every fit."""
+
+    data: Path
+    predictor: str
+    index: Index
+    output: Path
+    storage: str
+    root: Path
+    fixed: Mapping[str, Any]
+    space: SearchSpace
+    store: Store | None
+    seed: int
+
+    def study(self, seed: int):
+        """The study; `seed` is that of the sampler, one a process."""
+        return open_study(f"{self.predictor} {self.index.protocol}", self.storage, seed, self.close_killed)
+
+    def folder(self, number: int) -> Path:
+        """Where a trial's record lies."""
+        return self.output / "trials" / f"{number:04d}"
+
+    def close_killed(self, number: int) -> None:
+        """Say in the record of a trial, and in MLflow, that its process was killed."""
+        folder = self.folder(number)
+        if not (folder / FILE_NAME).is_file():  # it ran on another machine
+            return
+        record = read_record(folder / FILE_NAME)
+        record.status, record.error, record.ended = "failed", "the process was killed", now()
+        write_record(record, folder)
+        if self.store:
+            try:
+                self.store.sync([folder])
+            except InputError as error:
+                log.warning("%s; `nnirp tracking sync` adds the trial later", error)
 
 
 def tune(
@@ -61,76 +111,78 @@ def tune(
 
     Raises:
         InputError: the predictor has nothing to tune, or a layer is absent.
+        NnirpError: one of several processes was killed; the trials of all are kept.
     """
-    space = {name: r for name, r in find(predictor).search_space().items() if name not in (fixed or {})}
+    fixed = dict(fixed or {})
+    space = {name: r for name, r in find(predictor).search_space().items() if name not in fixed}
     if not space:
         raise InputError(
             f"predictor {predictor} has no settings to tune; train it: `nnirp train {predictor} {protocol}`"
         )
+    defaults = create(predictor, **fixed).settings  # an unknown setting is refused before a study is made
     index = read_index(data / "splits" / f"{protocol}.json")
-    create(predictor, **(fixed or {}))  # an unknown setting is refused before a study is made
-    study = _study(f"{predictor} {protocol}", storage, seed)
+    search = Search(data, predictor, index, output, storage, root, fixed, space, store, seed)
+    study = search.study(seed)
     if not study.trials:
-        defaults = create(predictor, **(fixed or {})).settings
-        study.enqueue_trial({name: getattr(defaults, name) for name in space if _allowed(space[name], defaults, name)})
-    work = functools.partial(
-        _work,
-        data,
-        predictor,
-        index,
-        output,
-        storage=storage,
-        root=root,
-        fixed=dict(fixed or {}),
-        space=space,
-        store=store,
-    )
+        first = {name: getattr(defaults, name) for name in space}
+        study.enqueue_trial({name: value for name, value in first.items() if is_allowed(space[name], value)})
     shares = [trials // processes + (i < trials % processes) for i in range(processes)]
     if processes == 1:
-        work(shares[0], seed)
+        _work(search, trials, seed)
     else:
-        from joblib import Parallel, delayed
-
-        Parallel(n_jobs=processes)(delayed(work)(share, seed + i) for i, share in enumerate(shares) if share)
-    return _write_best(_study(f"{predictor} {protocol}", storage, seed), predictor, protocol, output, dict(fixed or {}))
+        _work_in_parallel(search, [share for share in shares if share])
+    return _write_best(study, search)
 
 
-def _work(data, predictor, index, output, trials, seed, *, storage, root, fixed, space, store) -> None:
+def _work_in_parallel(search: Search, shares: list[int]) -> None:
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    try:
+        Parallel(n_jobs=len(shares))(delayed(_work)(search, share, search.seed + i) for i, share in enumerate(shares))
+    except TerminatedWorkerError:
+        raise NnirpError(
+            f"a process that tuned {search.predictor} was killed, by a lack of memory perhaps; its finished trials are kept: "
+            "run the command again, with fewer --processes"
+        ) from None
+
+
+def _work(search: Search, trials: int, seed: int) -> None:
     """One process's share of the trials."""
-    graphs = pack(data)
-    study = _study(f"{predictor} {index.protocol}", storage, seed)
+    graphs, index = pack(search.data), search.index
     tags = {
-        **context_tags(root),
+        **context_tags(search.root),
         "protocol": index.protocol,
-        "predictor": predictor,
-        "dataset_revision": dataset_revision(data),
+        "predictor": search.predictor,
+        "dataset_revision": dataset_revision(search.data),
         "split_digest": index.digest[:12],
     }
 
     def objective(trial) -> float:
-        settings = {name: _suggest(trial, name, allowed) for name, allowed in space.items()}
+        settings = search.fixed | {name: suggest(trial, name, allowed) for name, allowed in search.space.items()}
+        names = {"predictor": search.predictor, "protocol": index.protocol, "trial": trial.number, "seed": search.seed}
         record = RunRecord(
             kind="tune",
-            name=f"{predictor} · {index.protocol} · trial {trial.number}",
-            parameters={"predictor": predictor, "protocol": index.protocol, "trial": trial.number}
-            | {f"setting.{name}": value for name, value in (settings | fixed).items()},
+            name=f"{search.predictor} · {index.protocol} · trial {trial.number}",
+            parameters=names | {f"setting.{name}": value for name, value in settings.items()},
             tags=tags,
             environment=environment(),
         )
         return _recorded(
-            lambda run: _validation_error(graphs, index, predictor, settings | fixed, seed, trial, run),
+            lambda run: _trial_error(graphs, search, settings, trial, run),
             record,
-            output / "trials" / f"{trial.number:04d}",
-            store,
+            search.folder(trial.number),
+            search.store,
         )
 
-    study.optimize(objective, n_trials=trials)
+    search.study(seed).optimize(objective, n_trials=trials)
 
 
 def _recorded(action: Callable[[Run], float], record: RunRecord, folder: Path, store: Store | None) -> float:
-    """Run a trial as one recorded run; one that was given up says so."""
+    """Run a trial as one recorded run; one that was given up says so, and one that was killed still has its record."""
     from optuna import TrialPruned
 
+    write_record(record, folder)
     live = store.begin(record) if store else None
     run = Run(record, live)
     try:
@@ -151,15 +203,13 @@ def _recorded(action: Callable[[Run], float], record: RunRecord, folder: Path, s
     return value
 
 
-def _validation_error(
-    graphs: GraphStore, index: Index, predictor: str, settings: Mapping[str, Any], seed: int, trial, run: Run
-) -> float:
+def _trial_error(graphs: GraphStore, search: Search, settings: Mapping[str, Any], trial, run: Run) -> float:
     """Mean over folds of the mean absolute error in log2 on validation, each target counting the same."""
     from optuna import TrialPruned
 
     errors: list[float] = []
-    for number, fold in enumerate(index.folds):
-        train, val = (subset(graphs, getattr(fold, part), index.protocol, fold) for part in ("train", "val"))
+    for number, fold in enumerate(search.index.folds):
+        train, val = (subset(graphs, fold.part(part), search.index.protocol, fold) for part in ("train", "val"))
         best = math.inf
 
         def watch(name: str, value: float, step: int, *, number: int = number) -> None:
@@ -171,8 +221,8 @@ def _validation_error(
                 if trial.should_prune():
                     raise TrialPruned
 
-        model = create(predictor, **settings)
-        model.fit(train, val, seed=seed, log=watch)
+        model = create(search.predictor, **settings)
+        model.fit(train, val, seed=search.seed, log=watch)
         errors.append(validation_error(model, val))
     return float(np.mean(errors))
 
@@ -185,48 +235,23 @@ def validation_error(model, graphs: GraphSet) -> float:
     return float(np.mean(targets)) if targets else math.inf
 
 
-def _study(name: str, storage: str, seed: int):
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    if storage.startswith("sqlite:///"):
-        Path(storage.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-    return optuna.create_study(
-        study_name=name,
-        storage=storage,
-        sampler=optuna.samplers.TPESampler(seed=seed),
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=10),
-        load_if_exists=True,
-    )
-
-
-def _suggest(trial, name: str, allowed) -> Any:
-    if isinstance(allowed, Choice):
-        return trial.suggest_categorical(name, allowed.values)
-    return trial.suggest_float(name, allowed.low, allowed.high, log=True)
-
-
-def _allowed(allowed, defaults, name: str) -> bool:
-    value = getattr(defaults, name)
-    return value in allowed.values if isinstance(allowed, Choice) else allowed.low <= value <= allowed.high
-
-
-def _write_best(study, predictor: str, protocol: str, output: Path, fixed: Mapping[str, Any]) -> dict[str, Any]:
+def _write_best(study, search: Search) -> dict[str, Any]:
     states = [trial.state.name for trial in study.trials]
+    predictor, protocol = search.predictor, search.index.protocol
     if "COMPLETE" not in states:
         raise InputError(f"no trial of {predictor} on {protocol} came to its end; raise --trials")
     content = {
         "schema": 1,
         "predictor": predictor,
         "protocol": protocol,
-        "settings": {predictor: {**fixed, **study.best_params}},
+        "settings": {predictor: {**search.fixed, **study.best_params}},
         CURVE: study.best_value,
         "default": study.trials[0].value,
         "trials": {state.lower(): states.count(state) for state in sorted(set(states))},
         "trial": study.best_trial.number,
     }
-    output.mkdir(parents=True, exist_ok=True)
-    (output / BEST).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    search.output.mkdir(parents=True, exist_ok=True)
+    (search.output / BEST).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return content
 
 
@@ -243,6 +268,3 @@ def read_settings(path: Path, predictor: str) -> dict[str, Any]:
             f"{path} holds no settings of {predictor} ({type(error).__name__}: {error}); "
             f"`nnirp tune {predictor} PROTOCOL` writes them"
         ) from None
-
-
-__all__ = ["BEST", "SearchSpace", "read_settings", "tune", "validation_error"]
