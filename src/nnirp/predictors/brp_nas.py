@@ -93,7 +93,7 @@ class BrpNas(NetworkPredictor):
     Departures: the paper's graphs are cells of one skeleton and its features an operator, which says nothing of size; here they are
     whole networks, and the features the layer's 14 in log2, standardised, and a one-hot operator of 88. The global node's first state is
     learned, where it had a category of its own. Targets are divided by their training median, batches hold several graphs, the
-    learning rate falls along a cosine. A prediction is never below half of the smallest training label, so that its logarithm exists.
+    learning rate falls along a cosine in place of steps at a plateau, 60 epochs in place of 250. A prediction is never below half of the smallest training label, so that its logarithm exists.
     """
 
     name = "brp_nas"

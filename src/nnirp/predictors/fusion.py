@@ -1,4 +1,4 @@
-"""Which operators a runtime runs as one kernel: rules on a graph, applied to whole batches at once.
+"""Which operators a runtime runs as one kernel, and of what kind: rules on a graph, applied to whole batches at once.
 
 The idea of nn-Meter (Zhang et al., MobiSys 2021), whose rules are found by tests on each device; these are the ones that inference
 runtimes agree on:
@@ -17,7 +17,8 @@ from torch import Tensor
 
 from nnirp.features.vocabulary import load_vocabulary
 from nnirp.layers.store import GraphBatch
-from nnirp.predictors.totals import FLOPS, INPUTS, OUTPUT_BYTES, WEIGHTS
+from nnirp.predictors.operator_features import CHANNELS, first_input
+from nnirp.predictors.totals import FLOPS, INPUTS, OUTPUT_BYTES
 
 ELEMENTWISE = (
     *("BatchNormalization", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Gelu", "Softplus"),
@@ -28,7 +29,12 @@ MOVEMENT = ("Transpose", "Concat", "Split", "Slice", "Gather", "Expand", "Tile",
 CONVOLUTIONS = ("Conv", "ConvTranspose", "QLinearConv")
 PRODUCTS = ("MatMul", "Gemm", "Einsum", "QLinearMatMul", "MatMulInteger")
 POOLS = ("MaxPool", "AveragePool", "GlobalAveragePool", "ReduceMean", "ReduceSum", "ReduceMax")
-KINDS = ("dense convolution", "depthwise convolution", "product", "pool", "elementwise", "movement", "view", "other")
+KINDS = (
+    *("dense convolution", "pointwise convolution", "depthwise convolution", "product"),
+    *("pool", "elementwise", "movement", "view", "other"),
+)
+OPERATOR_KINDS = (*KINDS, "fused", "fused with a second input")
+_OPERATORS = {"product": PRODUCTS, "pool": POOLS, "elementwise": ELEMENTWISE, "movement": MOVEMENT, "view": VIEWS}
 
 
 def fused_kernels(batch: GraphBatch, *, residual: bool = True) -> Tensor:
@@ -53,22 +59,33 @@ def fused_kernels(batch: GraphBatch, *, residual: bool = True) -> Tensor:
 def kernel_kinds(batch: GraphBatch) -> Tensor:
     """int64 [N], a position in `KINDS`: what kind of kernel a node would begin.
 
-    A convolution is depthwise where an output value takes at most 64 multiply-accumulates, which is 7 × 7 taps of one
-    channel and 8 × 8 at most.
+    A convolution is pointwise where an output value takes as many multiply-accumulates as there are input channels; depthwise
+    where it takes at most 8 × 8 of them and there are as many output channels as input channels; dense otherwise, and
+    where the input channels are not known, as at the input of the graph.
     """
     kind = torch.full_like(batch.op, KINDS.index("other"))
-    short = batch.x[:, FLOPS] - batch.x[:, OUTPUT_BYTES] < 5.05  # log2 of FLOPs per output byte, 4 bytes a value
-    for name, operators in (
-        ("product", PRODUCTS),
-        ("pool", POOLS),
-        ("elementwise", ELEMENTWISE),
-        ("movement", MOVEMENT),
-        ("view", VIEWS),
-    ):
+    for name, operators in _OPERATORS.items():
         kind[_among(batch.op, operators)] = KINDS.index(name)
+    taken = torch.exp2(batch.x[:, FLOPS] - batch.x[:, OUTPUT_BYTES] + 1)  # multiply-accumulates per value of 4 bytes
+    before, after = torch.exp2(first_input(batch)[:, CHANNELS]) - 1, torch.exp2(batch.x[:, 5 + CHANNELS]) - 1
+    flat = (taken / before.clamp(min=1) - 1).abs() < 0.05
+    alike = (after - before).abs() < 0.5
     convolution = _among(batch.op, CONVOLUTIONS)
-    kind[convolution & ~short] = KINDS.index("dense convolution")
-    kind[convolution & short & (batch.x[:, WEIGHTS] > 0)] = KINDS.index("depthwise convolution")
+    kind[convolution] = KINDS.index("dense convolution")
+    kind[convolution & (taken < 66) & alike] = KINDS.index("depthwise convolution")
+    kind[convolution & flat & (before > 0.5)] = KINDS.index("pointwise convolution")
+    return kind
+
+
+def operator_kinds(batch: GraphBatch) -> Tensor:
+    """int64 [N], a position in `OPERATOR_KINDS`: `kernel_kinds`, but for what runs inside another operator's kernel.
+
+    That with a second input is a kind of its own: not every runtime fuses a residual addition.
+    """
+    kind = kernel_kinds(batch)
+    inner = fused_kernels(batch) != torch.arange(len(batch.op))
+    kind[inner] = OPERATOR_KINDS.index("fused")
+    kind[inner & (batch.x[:, INPUTS] > 1.1)] = OPERATOR_KINDS.index("fused with a second input")
     return kind
 
 

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import nnls
 
 from nnirp.layers.store import GraphSet
 from nnirp.predictors.fusion import KINDS, fused_kernels, kernel_kinds
 from nnirp.predictors.interface import Log, Predictor
+from nnirp.predictors.linear import fit_prices
+from nnirp.predictors.operator_features import operator_work
 from nnirp.predictors.registry import register
 
 _NODES_AT_ONCE = 200_000
-TERMS = ("kernels", "FLOPs", "bytes in", "bytes out", "bytes of weights")
+TERMS = ("kernels", "FLOPs", "bytes in", "bytes out", "bytes of weights", "bytes of patches")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class KernelSum(Predictor):
             self.least[t] = measured.min() / 2
             best = np.inf
             for r, penalty in itertools.product(range(len(rules)), self.settings.penalties):
-                prices = _penalised(columns[r][known], measured, penalty)
+                prices = fit_prices(columns[r][known], measured, penalty)
                 guess = np.log2(np.maximum(checked[r][seen] @ prices, self.least[t]))
                 error = np.abs(guess - val.y[seen, t]).mean() if seen.any() else 0.0
                 if error < best:
@@ -82,7 +83,7 @@ def kernel_totals(graphs: GraphSet, *, residual: bool = True) -> np.ndarray:
     total = np.zeros((len(graphs), len(KINDS), len(TERMS)))
     for batch in graphs.batches(_NODES_AT_ONCE):
         head = fused_kernels(batch, residual=residual).numpy()
-        raw = np.exp2(batch.x[:, :4].double().numpy()) - 1
+        raw = np.exp2(operator_work(batch).double().numpy()) - 1
         source, target = batch.edge_index.numpy()
         within = head[source] == head[target]
         inner = np.zeros(len(head), dtype=bool)  # nodes whose output stays inside their kernel
@@ -90,19 +91,14 @@ def kernel_totals(graphs: GraphSet, *, residual: bool = True) -> np.ndarray:
         passed = np.zeros(len(head))  # bytes that a node reads from its own kernel
         np.add.at(passed, target[within], raw[source[within], 2])
         begins = head == np.arange(len(head))
-        terms = [begins, raw[:, 0], np.maximum(raw[:, 1] - passed, 0), np.where(inner, 0, raw[:, 2]), raw[:, 3]]
+        terms = [
+            begins,
+            raw[:, 0],
+            np.maximum(raw[:, 1] - passed, 0),
+            np.where(inner, 0, raw[:, 2]),
+            raw[:, 3],
+            raw[:, 4],
+        ]
         rows = batch.index.numpy()[batch.graph.numpy()]
         np.add.at(total, (rows, kernel_kinds(batch).numpy()[head]), np.column_stack(terms))
     return np.column_stack([np.ones(len(graphs)), total.reshape(len(graphs), len(KINDS) * len(TERMS))])
-
-
-def _penalised(columns: np.ndarray, measured: np.ndarray, penalty: float) -> np.ndarray:
-    """Non-negative prices by least squares of the relative error and `penalty` × the mean squared share of each column."""
-    relative = columns / measured[:, None]
-    typical = np.sqrt((relative**2).mean(axis=0))
-    used = typical > 0
-    scaled = relative[:, used] / typical[used]
-    rows = np.vstack([scaled, np.sqrt(penalty * len(measured)) * np.eye(used.sum())])
-    prices = np.zeros(columns.shape[1])
-    prices[used] = nnls(rows, np.concatenate([np.ones(len(measured)), np.zeros(used.sum())]))[0] / typical[used]
-    return prices

@@ -113,12 +113,12 @@ class Standard(nn.Module):
         self.register_buffer("scale", torch.ones(columns))
 
     def measure(self, rows: Tensor) -> None:
-        """Take the statistics of `rows` [n, columns]; a column that never varies is only centred."""
+        """Take the statistics of `rows` [n, columns]; a column that never varies has taught nothing, and is zero ever after."""
         if len(rows):
             rows = rows.double()
             deviation = rows.std(0, correction=0)
             self.mean.copy_(rows.mean(0))
-            self.scale.copy_(torch.where(deviation > 1e-3, deviation, 1.0))
+            self.scale.copy_(torch.where(deviation > 1e-3, deviation, torch.inf))
 
     def forward(self, rows: Tensor) -> Tensor:
         standard = (rows - self.mean) / self.scale

@@ -75,7 +75,8 @@ class Nnlp(NetworkPredictor):
     Departures: node features are the layer's 14 in log2, standardised, and a one-hot operator of 88, in place of raw attributes and
     an output shape; the sum over nodes is divided by the training mean of the number of nodes, static features and targets by their
     training mean or median; the learning rate falls along a cosine; weights of the epoch that is best on validation, where the public code
-    takes the one that is best on the test set; missing targets masked; parameters are counted in bytes.
+    takes the one that is best on the test set; missing targets masked; parameters are counted in bytes;
+    static features have their layer with several outputs too, where the public code has it with one.
     """
 
     name = "nnlp"
