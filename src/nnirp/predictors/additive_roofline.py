@@ -31,6 +31,7 @@ from nnirp.predictors.roofline_base import kind_prices
 from nnirp.predictors.roofline_member import Operators, RooflineMember
 from nnirp.training.compression import Compressed, CompressedSet, Reading, compress
 
+_KIND = OPERATOR_FEATURES + len(WORK)  # column of a leaf
 CONTEXTS = ("messages", "neighbours", "none")
 _LIMIT = 2.0  # deviations that a feature approaches: beyond the training range the base decides
 _FACTOR, _DIRECT = (
@@ -97,7 +98,7 @@ class RooflineNetwork(GraphNetwork):
         self.memory_heads = nn.ModuleList(MemoryHead() for _ in self.memory_columns)
 
     def read(self, batch: GraphBatch) -> Reading:
-        columns = [operator_features(batch), operator_work(batch)[:, 4:], operator_kinds(batch)[:, None].float()]
+        columns = [operator_features(batch), operator_work(batch), operator_kinds(batch)[:, None].float()]
         if self.neighbours:
             columns.append(neighbouring_operators(batch).float())
         leaf, traits = torch.cat(columns, dim=1), operator_traits(batch)
@@ -105,12 +106,12 @@ class RooflineNetwork(GraphNetwork):
 
     def operators(self, batch: Compressed) -> Operators:
         """What `read` put into the leaves."""
-        features, patches, kind, neighbours = torch.tensor_split(
-            batch.leaf, [OPERATOR_FEATURES, OPERATOR_FEATURES + 1, OPERATOR_FEATURES + 2], dim=1
+        features, log_work, kind, neighbours = torch.tensor_split(
+            batch.leaf, [OPERATOR_FEATURES, _KIND, _KIND + 1], dim=1
         )
         work = torch.ones(len(features), 1, device=features.device)
         if self.settings.roofline:
-            raw = torch.exp2(torch.cat([features[:, :4], patches], dim=1).double()) - 1
+            raw = torch.exp2(log_work.double()) - 1
             work = torch.cat([work, raw.to(work.dtype)], dim=1)
         return Operators(
             self.features(features), kind[:, 0].long(), work, neighbours.long() if self.neighbours else None
@@ -118,9 +119,7 @@ class RooflineNetwork(GraphNetwork):
 
     def measure(self, train: GraphSet, compressed: CompressedSet) -> None:
         self.features.measure(compressed.leaf[:, :OPERATOR_FEATURES])
-        kind, *neighbours = (
-            compressed.leaf[:, OPERATOR_FEATURES + 1 :].long().split([1, 2] if self.neighbours else [1], dim=1)
-        )
+        kind, *neighbours = compressed.leaf[:, _KIND:].long().split([1, 2] if self.neighbours else [1], dim=1)
         for member in self.members:
             member.forget_unseen(compressed.tables.op, kind, *(neighbours or [None]))
         if self.additive_columns:

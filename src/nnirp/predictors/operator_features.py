@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from nnirp.layers.store import GraphBatch
+from nnirp.predictors.totals import FLOPS, OUTPUT_BYTES, WEIGHT_BYTES, WEIGHTS
 
 NODE, EDGE_DIMS, EDGE_TYPES = 14, slice(2, 9), slice(10, 18)
 CHANNELS, FIRST_SPATIAL = 1, 2  # among the dims of an image
@@ -45,10 +46,15 @@ def operator_features(batch: GraphBatch) -> Tensor:
 def operator_work(batch: GraphBatch) -> Tensor:
     """float32 [N, 5]: `WORK`. The patches are the FLOPs over the output's channels, at 2 FLOPs and 4 bytes a value: what a
     convolution gathers before it multiplies (Chellapilla, Puri and Simard, 2006), what a product reads of its first operand.
+    Patches and weights are zero where a float32 of the output takes at most 8 FLOPs: there the weights are a vector, or a table of
+    which only some rows are read.
     """
-    raw, channels = torch.exp2(batch.x[:, 0].double()) - 1, torch.exp2(batch.x[:, 5 + CHANNELS].double()) - 1
-    patches = torch.where((channels >= 1) & (batch.x[:, 3] > 0), 2 * raw / channels.clamp(min=1), 0.0)
-    return torch.cat([batch.x[:, :4], torch.log2(1 + patches)[:, None].to(batch.x.dtype)], dim=1)
+    x = batch.x
+    raw, channels = torch.exp2(x[:, FLOPS].double()) - 1, torch.exp2(x[:, 5 + CHANNELS].double()) - 1
+    multiplies = (x[:, WEIGHTS] > 0) & (x[:, FLOPS] - x[:, OUTPUT_BYTES] > 1)
+    patches = torch.where(multiplies & (channels >= 1), 2 * raw / channels.clamp(min=1), 0.0)
+    weights = torch.where(multiplies, x[:, WEIGHT_BYTES], 0.0)
+    return torch.cat([x[:, :3], weights[:, None], torch.log2(1 + patches)[:, None].to(x.dtype)], dim=1)
 
 
 def operator_traits(batch: GraphBatch) -> Tensor:
