@@ -39,7 +39,7 @@ def run(project: Project, predictor: str = "", protocol: str = "", settings: Map
             protocol,
             draft,
             seeds=parameters.seeds,
-            keep_weights=protocol in parameters.keep_weights,
+            keep_weights=protocol in parameters.keep_weights and predictor not in parameters.without_weights,
             root=project.root,
             settings=chosen,
             store=Store(project.root),
