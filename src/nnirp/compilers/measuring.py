@@ -19,12 +19,11 @@ from nnirp.profiling.window import Window
 from nnirp.runtimes.options import choosing
 
 BUILD = "nnirp.compilers.models:build"
-PRELOAD = ("timm", "torchvision")
 WARM_UP_SHARE = 0.5  # seconds that the counted warm-ups may take, as a share of the time budget
 
 
-def profile_settings(compiler: Compiler, measurement: Measurement) -> ProfileSettings:
-    """How the profiler measures the runs of a compiler: every run in a process of its own."""
+def profile_settings(compiler: Compiler, measurement: Measurement, preload: Sequence[str] = ()) -> ProfileSettings:
+    """How the profiler measures the runs of a compiler: every run in a process of its own, forked with `preload` imported."""
     return ProfileSettings(
         device=compiler.device,
         runtime=compiler.runtime,
@@ -42,7 +41,7 @@ def profile_settings(compiler: Compiler, measurement: Measurement) -> ProfileSet
         max_attempts=1,
         isolation="sample",
         build=BUILD,
-        preload=PRELOAD,
+        preload=tuple(preload),
     )
 
 
@@ -68,10 +67,11 @@ class Session:
     Args:
         place: of the results.
         measurement: of the grid.
+        preload: modules that the models are built with.
     """
 
-    def __init__(self, place: Place, measurement: Measurement) -> None:
-        self.place, self.measurement = place, measurement
+    def __init__(self, place: Place, measurement: Measurement, preload: Sequence[str] = ()) -> None:
+        self.place, self.measurement, self.preload = place, measurement, preload
         self.scratch = place.scratch()
         self.stack = contextlib.ExitStack()
         self.servers: dict[str, ForkServer] = {}
@@ -100,7 +100,7 @@ class Session:
             InputError: see `Place.identify`.
             NnirpError: the measuring process does not start.
         """
-        settings = profile_settings(compiler, self.measurement)
+        settings = profile_settings(compiler, self.measurement, self.preload)
 
         def finished(_: Task, record: dict) -> None:
             row = row_of(record, model, compiler.name, self.place.label, self.measurement, self.floor)

@@ -119,24 +119,26 @@ def sweep(
     total = sum(len(step.samples) for step in steps)
     old = {(r["compiler"], r["run"]): r["started"] for r in _failures(place, steps)} if retry_failed else {}
     rows: list[Row] = []
-    done = 0
-    with Session(place, grid.measurement) as session:
+    done, left = 0, 0.0
+
+    def keep(row: Row) -> None:
+        nonlocal done
+        rows.append(row)
+        done += 1
+        if failed(row):
+            log.warning("%s with %s: %s: %s", row["run"], row["compiler"], row["status"], row["error"])
+        spent = time.monotonic() - started
+        on_progress(done, total, f"{row['compiler']}, {spent / 60:.0f} min, about {left / 60:.0f} min left")
+
+    libraries = {step.model.configuration.library for step in steps if step.samples}
+    preload = ("timm", "torchvision") if "timm" in libraries else ()
+    with Session(place, grid.measurement, preload) as session:
         for number, step in enumerate(steps):
             if not step.samples or time.monotonic() >= deadline:
                 continue
             with place.locked():
                 missing = [s for s in step.samples if _is_missing(place, step.compiler.name, s.name, old)]
                 done += len(step.samples) - len(missing)
-
-                def keep(row: Row) -> None:
-                    nonlocal done
-                    rows.append(row)
-                    done += 1
-                    if failed(row):
-                        log.warning("%s with %s: %s: %s", row["run"], row["compiler"], row["status"], row["error"])
-                    spent = time.monotonic() - started
-                    on_progress(done, total, f"{row['compiler']}, {spent / 60:.0f} min, about {left / 60:.0f} min left")
-
                 left = sweep_seconds(steps[number + 1 :])
                 if missing:
                     session.measure(step.compiler, step.model, missing, deadline, keep)
