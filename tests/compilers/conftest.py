@@ -35,6 +35,7 @@ def make_row(measurement):
             status="ok" if latency else "timeout",
             error=None if latency else "no result within 600 s",
             settings=json.dumps({"tuned": False}) if compiler == "tvm" else "{}",
+            note="untuned" if compiler == "tvm" else None,
             started="2026-12-03T00:00:00+00:00",
         )
         row |= changes

@@ -35,7 +35,7 @@ def test_runs_become_a_dataset_that_a_predictor_of_the_compiler_can_be_trained_o
     }
     assert verify(root) == []
     dataset = load_dataset(root, protocol="random")
-    by_name = {graph.sample: graph for part in (dataset.train, dataset.validation, dataset.test) for graph in part}
+    by_name = {graph.sample: graph for part in (dataset.train, dataset.val, dataset.test) for graph in part}
     one = by_name["mha_blocks_w128_d2_seq64_b8_fp32"]
     assert 2 ** float(one.y[0, 0]) == pytest.approx(16.0, rel=1e-3)
     record = json.loads((root / "manifests" / "dataset.json").read_text())

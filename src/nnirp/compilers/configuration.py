@@ -59,9 +59,10 @@ class Grid(Section):
 
 
 class Planning(Section):
-    """Guesses for a plan: seconds before the first timed call, and how fast a network runs."""
+    """Guesses for a plan: seconds before the first timed call, of blocks and of whole networks, and how fast they run."""
 
     prepare_s: Positive
+    network_s: Positive
     gflops: Positive
 
 

@@ -1,6 +1,8 @@
 """Runs are measured by the profiler's own machinery: a fresh process each, its loop, its calibrations, its limits."""
 
 import contextlib
+import shutil
+import time
 from collections.abc import Callable, Sequence
 
 from nnirp.catalog import Sample
@@ -46,13 +48,15 @@ def profile_settings(compiler: Compiler, measurement: Measurement, preload: Sequ
 
 
 class WarmCrew(Crew):
-    """A crew whose samples are called `warm_ups` times more before their first round, without counting the times."""
+    """A crew whose samples are called `warm_ups` times more before their first round, and which knows what a start costs."""
 
     warm_ups = 0
 
     def prepare(self, task: Task) -> dict:
         """As `Crew.prepare`."""
+        began = time.perf_counter()
         record = super().prepare(task)
+        record["_meta"]["seconds"]["prepare"] = time.perf_counter() - began  # the start of the process included
         if self.warm_ups:
             budget_s = WARM_UP_SHARE * self.settings.time_budget_s
             request = {"do": "visit", "sample": task.sample.name, "budget_s": budget_s, "most": self.warm_ups}
@@ -136,7 +140,5 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        import shutil
-
         self.stack.close()
         shutil.rmtree(self.scratch, ignore_errors=True)

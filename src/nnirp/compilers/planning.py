@@ -113,7 +113,9 @@ def _seconds(
     alike = [
         r for r in rows if r["compiler"] == compiler.name and r["experiment"] == model.experiment and r["rounds_ms"]
     ]
-    prepare_s, per_sample_s = compiler.planning.prepare_s, gflops / compiler.planning.gflops
+    guess = compiler.planning
+    prepare_s = guess.prepare_s if model.configuration.parametric else guess.network_s
+    per_sample_s = gflops / guess.gflops
     if alike:
         prepare_s = statistics.median(max(0.0, r["seconds"] - r["repeats"] * r["latency_ms"] / 1e3) for r in alike)
     if of_model := [r for r in alike if r["model"] == model.name]:
