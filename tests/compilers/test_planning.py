@@ -43,7 +43,7 @@ def test_rows_that_were_measured_replace_the_guesses(grid, place, measurement, m
     assert before > 6 * compiler.planning.prepare_s
     row = make_row("inductor", model.name, 1, 1.0, experiment="conv2d", seconds=3.0)
     place.write(row | {"run": "another", "seconds": 3.0})
-    assert seconds() < before / 4
+    assert seconds() < before / 2
 
 
 def test_a_sweep_takes_as_long_as_its_steps_and_the_starts_of_its_compilers(grid, place, measurement):

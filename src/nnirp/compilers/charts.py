@@ -16,6 +16,8 @@ from nnirp.evaluation.charts import INK, MARKERS, PALETTE, STYLE, to_svg
 
 PANELS = 5
 """Most models in one figure of lines."""
+SLOW = 0.2
+"""A compiler that never reaches this speed-up is named in the legend and not drawn: the others would lie on one line."""
 LIGHT = {"#e69f00", "#56b4e9", "#b8a800", "#cc79a7"}
 """Colours of the palette that dark letters are read on."""
 
@@ -125,6 +127,10 @@ def _lines(axis: Axes, lines: pd.DataFrame, name: str, over: str = "batch") -> N
         if not len(own):
             continue
         colour, marker = look(compiler)
+        if name == "speed_up" and own[name].max() < SLOW:
+            style = {"color": colour, "marker": marker, "linestyle": "", "alpha": 0.6}
+            axis.plot([], [], label=f"{compiler}: speed-up below {SLOW:g}, not drawn", **style)
+            continue
         error = np.vstack([own[name] - own[f"{name}_low"], own[f"{name}_high"] - own[name]])
         axis.errorbar(
             own[over],
@@ -153,7 +159,7 @@ def _figure(
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     known = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     if known:
-        figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=min(6, len(known)))
+        figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=min(5, len(known)))
 
 
 def _spread(values: list, most: int) -> list:
