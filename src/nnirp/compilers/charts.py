@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from nnirp.compilers.configuration import BASELINE, NAMES
 from nnirp.evaluation.charts import INK, MARKERS, PALETTE, STYLE, to_svg
@@ -18,6 +18,7 @@ PANELS = 5
 """Most models in one figure of lines."""
 SLOW = 0.2
 """A compiler that never reaches this speed-up is named in the legend and not drawn: the others would lie on one line."""
+TICKS = (0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 4, 6, 8, 12, 16, 32, 64)
 LIGHT = {"#e69f00", "#56b4e9", "#b8a800", "#cc79a7"}
 """Colours of the palette that dark letters are read on."""
 
@@ -42,13 +43,11 @@ def scaling(metrics: pd.DataFrame, experiment: str) -> Figure:
                 axis.axhline(1, color=INK, linewidth=0.8, alpha=0.5)
                 axis.grid(axis="y")
             axes[0, column].set_title(model.split("_patch")[0], fontsize=8)
-            axes[1, column].set_yscale("log")
             axes[1, column].set_xlabel("batch")
         axes[0, 0].set_ylabel("scaling efficiency ASE")
         axes[1, 0].set_ylabel(f"speed-up over {BASELINE}")
         for axis in axes[1]:
-            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.yaxis.set_minor_formatter(NullFormatter())
+            _speed_axis(axis)
         _legend(figure, axes.flat)
         return figure
 
@@ -94,9 +93,7 @@ def gains_over_depth(metrics: pd.DataFrame, experiment: str) -> Figure:
         for axis, batch in zip(axes[0], batches, strict=True):
             _lines(axis, lines[lines["batch"] == batch], "speed_up", over="depth")
             axis.axhline(1, color=INK, linewidth=0.8, alpha=0.5)
-            axis.set_yscale("log")
-            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.yaxis.set_minor_formatter(NullFormatter())
+            _speed_axis(axis)
             axis.grid(axis="y")
             axis.set_title(f"batch {batch}", fontsize=8)
             axis.set_xlabel(f"blocks of width {width:g}")
@@ -146,6 +143,13 @@ def _lines(axis: Axes, lines: pd.DataFrame, name: str, over: str = "batch") -> N
     axis.set_xscale("log", base=2)
     ticks = sorted(lines[over].unique())
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+def _speed_axis(axis: Axes) -> None:
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(FixedLocator(TICKS))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_locator(NullLocator())
 
 
 def _figure(
