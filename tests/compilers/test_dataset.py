@@ -14,7 +14,7 @@ def source(tmp_path, grid, make_row):
     """Rows of blocks as a sweep leaves them, one of them failed and one of another grid."""
     folder = tmp_path / "benchmarks" / "cpu" / "onnxruntime"
     for model in models_of(grid, ["conv_blocks", "conv2d", "fully_connected"], tiers=1, quick=True):
-        for sample in model.samples:
+        for sample in model.samples[-1:]:
             changes = {"experiment": model.experiment, "width": model.width, "depth": model.depth, "peak_ram_mb": 3.5}
             failed = sample.name == "conv_blocks_w64_d8_im28_b8_fp32"
             row = make_row("onnxruntime", model.name, sample.batch, None if failed else 2.0 * sample.batch, **changes)
@@ -29,7 +29,7 @@ def test_runs_become_a_dataset_that_a_predictor_of_the_compiler_can_be_trained_o
 
     root = tmp_path / "root"
     summary = import_runs(source, root, load_grid())
-    assert summary["samples"] == 11 and set(summary["left_out"]) == {
+    assert summary["samples"] == 5 and set(summary["left_out"]) == {
         "conv_blocks_w64_d8_im28_b8_fp32",
         "architectures_other_b1",
     }

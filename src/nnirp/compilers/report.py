@@ -30,12 +30,14 @@ def findings(analysis: Analysis, device: str) -> list[str]:
         own = metrics[(metrics["compiler"] == compiler) & metrics["speed_up"].notna()]
         if compiler == BASELINE or not len(own):
             continue
-        at = own.groupby("batch")["speed_up"].median()
+        at, number = own.groupby("batch")["speed_up"].median(), own["model"].nunique()
         spread = f"{own['speed_up'].min():.2g} to {own['speed_up'].max():.2g}"
         ends = f"{at.iloc[0]:.2g} at batch {at.index[0]}" + (
             f" and {at.iloc[-1]:.2g} at batch {at.index[-1]}" if len(at) > 1 else ""
         )
-        found.append(f"{compiler}: median speed-up {ends} over {own['model'].nunique()} models, single runs {spread}.")
+        found.append(
+            f"{compiler}: median speed-up {ends} over {number} model{'s' if number > 1 else ''}, single runs {spread}."
+        )
     found += _reversal_sentences(analysis, device) + _depth_sentences(analysis, device)
     return found
 
@@ -97,7 +99,8 @@ def shown_tables(analysis: Analysis, device: str) -> list[tuple[str, pd.DataFram
         tables.append((f"speed-up over {BASELINE} at batch {batch}", frame.reindex(own["model"].unique())))
     own = metrics[metrics["batch"] == largest].assign(model=names)
     frame = own.pivot(index="model", columns="compiler", values="ase").reindex(columns=order)
-    tables.append((f"scaling efficiency ASE at batch {largest}", frame.reindex(own["model"].unique())))
+    if largest > 1:
+        tables.append((f"scaling efficiency ASE at batch {largest}", frame.reindex(own["model"].unique())))
     tables = [(caption, frame.rename_axis(columns=None).reset_index()) for caption, frame in tables]
     pairs = analysis.pairs[(analysis.pairs["device"] == device) & (analysis.pairs["reversed"] > 0)]
     if len(pairs):

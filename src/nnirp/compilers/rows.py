@@ -76,6 +76,7 @@ METRICS = {
     "energy_j": "Energy (J)",
 }
 MEASURED, WRONG = "ok", "wrong"
+LEAST_OF_A_QUARTER = 2  # repeats: one alone says nothing about whether a model had settled
 Row = dict[str, Any]
 
 
@@ -142,8 +143,9 @@ def judged(row: Row, measurement: Measurement, floor: Floor) -> Row:
     disturbed = sum(map(len, good)) < measurement.min_repeats
     kept = [time for times in (repeats_by_round(row) if disturbed else good) for time in times]
     found = summarise(kept)
-    quarter = max(1, len(kept) // 4)
-    settling = statistic(kept[:quarter], "median") / statistic(kept[-quarter:], "median") - 1
+    settling = None
+    if (quarter := len(kept) // 4) >= LEAST_OF_A_QUARTER:
+        settling = statistic(kept[:quarter], "median") / statistic(kept[-quarter:], "median") - 1
     latency = statistic(kept, measurement.statistic)
     return row | {
         "latency_ms": latency,
@@ -155,7 +157,7 @@ def judged(row: Row, measurement: Measurement, floor: Floor) -> Row:
         "kept_repeats": len(kept),
         "disturbed": disturbed,
         "settling": settling,
-        "settled": abs(settling) <= measurement.settled_within,
+        "settled": None if settling is None else abs(settling) <= measurement.settled_within,
     }
 
 
