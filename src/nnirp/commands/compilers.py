@@ -201,10 +201,14 @@ def show_plan(steps, budget_minutes, json) -> None:
         "runs",
         "there",
         "left out",
-        *(f"{name} min" for name in names),
-        "until min",
+        *names,
+        "until",
     )
-    emit_table("plan, in this order; inside an experiment model after model, for each every compiler", columns, rows)
+    emit_table(
+        "plan in this order, minutes a compiler; inside an experiment model after model, for each every compiler",
+        columns,
+        rows,
+    )
     reach = f"; {budget_minutes:g} minutes reach as far as the last column says" if budget_minutes else ""
     typer.echo(f"{sum(len(s.samples) for s in steps)} runs, about {total:.0f} minutes on a quiet machine{reach}")
 
