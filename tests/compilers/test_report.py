@@ -69,6 +69,7 @@ def test_the_stage_publishes_a_record_a_compiler_that_stays_one_run(rows, tmp_pa
     from nnirp.stages import compilers
 
     synced = []
+    monkeypatch.setattr("nnirp.compilers.report.figures", lambda *_: {})  # drawn elsewhere
     monkeypatch.setattr(compilers.Store, "sync", lambda self, folders: synced.extend(folders))
     project = Project(tmp_path)
     for row in rows:
