@@ -15,6 +15,7 @@ STAGES = (
     "cluster",
     "profile",
     "encode",
+    "describe",
     "split",
     "train",
     "evaluate",
