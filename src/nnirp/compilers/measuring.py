@@ -10,8 +10,9 @@ from nnirp.compilers.configuration import Compiler, Measurement
 from nnirp.compilers.grid import Model
 from nnirp.compilers.places import Place
 from nnirp.compilers.rows import MEASURED, Row, common_floor, meta_of, read_rows, row_of
+from nnirp.errors import InputError, NnirpError
 from nnirp.profiling.calibration import ENOUGH, floor_of
-from nnirp.profiling.crew import Crew
+from nnirp.profiling.crew import Crew, SampleFailed
 from nnirp.profiling.journal import MAIN
 from nnirp.profiling.process import ForkServer
 from nnirp.profiling.rounds import calibrations
@@ -53,9 +54,14 @@ class WarmCrew(Crew):
     warm_ups = 0
 
     def prepare(self, task: Task) -> dict:
-        """As `Crew.prepare`."""
+        """As `Crew.prepare`; a process that does not start is the failure of its run."""
         began = time.perf_counter()
-        record = super().prepare(task)
+        try:
+            record = super().prepare(task)
+        except InputError:
+            raise
+        except NnirpError as error:  # a compiler may crash over the first small network that a process is primed with
+            raise SampleFailed(task, "crash", str(error).partition("; see ")[0]) from error
         record["_meta"]["seconds"]["prepare"] = time.perf_counter() - began  # the start of the process included
         if self.warm_ups:
             budget_s = WARM_UP_SHARE * self.settings.time_budget_s
