@@ -19,6 +19,7 @@ STAGES = (
     "split",
     "train",
     "evaluate",
+    "compilers",
     "report",
 )
 
