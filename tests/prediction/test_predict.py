@@ -2,10 +2,9 @@ import json
 import math
 
 import numpy as np
-import onnx
 import pandas as pd
 import pytest
-from onnx import TensorProto, helper
+from small_models import write_model
 
 from nnirp.errors import InputError, NotPulledError
 from nnirp.features.data import to_data
@@ -17,28 +16,6 @@ from nnirp.predictors import create
 from nnirp.training.pool import describe_pool, write_pool
 
 DATASET = {"targets": ["runtime_ms", "peak_ram_mb"], "form": "canonical", "fingerprint": {"runtime": "eager"}}
-
-
-def write_model(path, width, operator="Relu", batch=2, depth=3):
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, width])
-    y = helper.make_tensor_value_info(f"t{2 * depth - 1}", TensorProto.FLOAT, [batch, width])
-    weights = [
-        helper.make_tensor(f"w{i}", TensorProto.FLOAT, [width, width], np.zeros(width * width)) for i in range(depth)
-    ]
-    nodes, last = [], "x"
-    for i in range(depth):
-        nodes += [
-            helper.make_node("MatMul", [last, f"w{i}"], [f"t{2 * i}"]),
-            helper.make_node(operator, [f"t{2 * i}"], [f"t{2 * i + 1}"]),
-        ]
-        last = f"t{2 * i + 1}"
-    onnx.save(
-        helper.make_model(
-            helper.make_graph(nodes, "g", [x], [y], weights), opset_imports=[helper.make_opsetid("", 18)]
-        ),
-        path,
-    )
-    return path
 
 
 @pytest.fixture(scope="module")
