@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from nnirp.commands.data import project_of, read_manifest
+from nnirp.commands.data import project_of
 from nnirp.commands.output import emit_json, emit_table
-from nnirp.commands.predict import parse_batches, parse_dimensions
+from nnirp.commands.predict import Batch, Dim, Mode, Size, asked_for
 from nnirp.errors import InputError, NotPulledError
 from nnirp.prediction.analytic import CONTEXT_MB
 
@@ -18,12 +18,14 @@ def register(app: typer.Typer) -> None:
 
 def mig(
     context: typer.Context,
-    model: Annotated[Path | None, typer.Argument(help="An ONNX file, with or without its weights.")] = None,
+    model: Annotated[str | None, typer.Argument(help="What `nnirp predict` takes.")] = None,
     gpu: Annotated[str | None, typer.Option(help="A card, such as A100-40GB; every known one by default.")] = None,
     max_latency_ms: Annotated[float | None, typer.Option(help="The longest that one inference may take.")] = None,
     memory_mb: Annotated[float | None, typer.Option(help="Instead of a model: what it needs, in MB of 2^20.")] = None,
-    batch: Annotated[str | None, typer.Option(help="Batch sizes, such as 1,8,32.")] = None,
-    dim: Annotated[list[str] | None, typer.Option(help="NAME=SIZE for any other symbolic dimension.")] = None,
+    batch: Batch = None,
+    dim: Dim = None,
+    size: Size = None,
+    mode: Mode = None,
     precision: Annotated[
         str | None, typer.Option(help="Of the arithmetic: fp32, tf32 or half; by default the file's.")
     ] = None,
@@ -47,47 +49,50 @@ def mig(
             raise InputError("--max-latency-ms needs a model: from its memory alone no latency follows")
         show([advise_memory(card, memory_mb, context_mb=context_mb) for card in cards], json)
         return
-    from nnirp.prediction.encoding import encode_file
+    from nnirp.prediction.asking import readings
+    from nnirp.prediction.encoding import encode_model
 
+    kept = {card.name: kept_of(context, root, card, predictor, protocol) for card in cards}
     answers = []
-    for size in parse_batches(batch):
-        encoded = encode_file(model, batch=size, dimensions=parse_dimensions(dim or []))
+    for read, one in readings(model, asked_for(batch, dim, size, mode)):
+        encoded = encode_model(read, batch=one.batch, dimensions=one.dimensions)
         for warning in encoded.warnings:
             typer.echo(f"warning: {warning}", err=True)
         for card in cards:
-            measured = measured_on(context, root, card, predictor, protocol, model, size, dim)
-            answers.append(
-                advise(
-                    model.name,
-                    encoded,
-                    card,
-                    max_latency_ms=max_latency_ms,
-                    measured=measured,
-                    precision=precision,
-                    context_mb=context_mb,
-                )
+            advice = advise(
+                read.name,
+                encoded,
+                card,
+                max_latency_ms=max_latency_ms,
+                measured=measured_on(card, kept[card.name], read.name, encoded),
+                precision=precision,
+                context_mb=context_mb,
             )
+            answers.append(advice)
     show(answers, json)
 
 
-def measured_on(context, root, card, predictor, protocol, model, size, dim):
-    """The prediction of a predictor that learned on this card; None where there is none."""
-    from nnirp.prediction.kept import find_weights
-    from nnirp.prediction.mig.advice import device_of, gpu_prediction
+def kept_of(context, root, card, predictor, protocol):
+    """A predictor that learned on this card; None where there is none."""
+    from nnirp.prediction.kept import find_kept
     from nnirp.prediction.mig.table import card_of
 
     try:
         project = project_of(context, root)
-        weights = find_weights(project.models, predictor, protocol)
+        kept = find_kept(project.models, project.manifests, predictor, protocol)
     except NotPulledError:
         return None
-    if card_of(device_of(weights)) != card:
-        return None
-    from nnirp.prediction.predict import predict_onnx
+    return kept if card_of(kept.rests_on["device"]) == card else None
 
-    dataset = read_manifest(project, "dataset.json")
-    answer = predict_onnx(model, weights=weights, dataset=dataset, batch=size, dimensions=parse_dimensions(dim or []))
-    return gpu_prediction(answer.as_dict(), card)
+
+def measured_on(card, kept, name, encoded):
+    """What that predictor says of a model."""
+    if kept is None:
+        return None
+    from nnirp.prediction.mig.advice import gpu_prediction
+    from nnirp.prediction.predict import predict_encoded
+
+    return gpu_prediction(predict_encoded(name, encoded, kept), card)
 
 
 def show(answers, json: bool) -> None:

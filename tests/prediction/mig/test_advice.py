@@ -5,6 +5,7 @@ from nnirp.errors import InputError
 from nnirp.features import encode
 from nnirp.graphs.reading import read_onnx
 from nnirp.prediction.analytic import MARGIN, analytic_memory, roofline_ms
+from nnirp.prediction.answer import Answer, Estimate, Novelty
 from nnirp.prediction.mig.advice import advise, gpu_prediction
 from nnirp.prediction.mig.latency import slice_ms, slice_roofline_ms
 from nnirp.prediction.mig.table import GPUS, profiles_of
@@ -18,13 +19,9 @@ def encoded(tmp_path_factory):
 
 
 def answer(device, memory=2000.0, high=3000.0, runtime=4.0):
-    return {
-        "rests_on": {"device": device, "predictor": "additive_roofline"},
-        "estimates": [
-            {"target": "peak_vram_mb", "value": memory, "low": 1000.0, "high": high},
-            {"target": "runtime_ms", "value": runtime, "low": 1.0, "high": 9.0},
-        ],
-    }
+    estimates = (Estimate("peak_vram_mb", memory, 1000.0, high, "MB"), Estimate("runtime_ms", runtime, 1.0, 9.0, "ms"))
+    basis = {"device": device, "predictor": "additive_roofline"}
+    return Answer("m", 1, 1, 0.0, 0.0, estimates, False, Novelty(), basis)
 
 
 def test_without_a_predictor_of_the_card_the_first_words_say_so(encoded):

@@ -1,12 +1,11 @@
 """The adviser's answer about one model on one card, and what it rests on."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from nnirp.features.encoder import EncodedGraph
 from nnirp.prediction.analytic import CONTEXT_MB, MARGIN, analytic_memory, precision_of
+from nnirp.prediction.answer import Answer
 from nnirp.prediction.mig.adviser import Demand, Row, rank
 from nnirp.prediction.mig.latency import slice_ms
 from nnirp.prediction.mig.table import Gpu, card_of
@@ -88,23 +87,15 @@ def advise_memory(gpu: Gpu, memory_mb: float, *, context_mb: float = CONTEXT_MB,
     return _advice(f"{memory_mb:g} MB", gpu, demand, basis, rank(gpu, demand), None)
 
 
-def gpu_prediction(answer: Mapping[str, Any], gpu: Gpu) -> Measured | None:
-    """What an answer of `nnirp predict` says of this card; None where its predictor learned on another device."""
-    basis = answer["rests_on"]
-    estimates = {estimate["target"]: estimate for estimate in answer["estimates"]}
+def gpu_prediction(answer: Answer, gpu: Gpu) -> Measured | None:
+    """What an answer says of this card; None where its predictor learned on another device."""
+    basis = answer.rests_on
+    estimates = {estimate.target: estimate for estimate in answer.estimates}
     memory, runtime = estimates.get("peak_vram_mb"), estimates.get("runtime_ms")
     if card_of(basis["device"]) != gpu or memory is None or runtime is None:
         return None
-    margin = memory["high"] / memory["value"] - 1
-    return Measured(memory["value"], margin, runtime["value"], basis["predictor"], basis["device"])
-
-
-def device_of(weights: Path) -> str:
-    """The device that kept weights were trained on, by the run record beside them; empty where there is none."""
-    import json
-
-    record = weights.parent / "run.json"
-    return json.loads(record.read_text(encoding="utf-8"))["tags"]["device"] if record.is_file() else ""
+    margin = memory.high / memory.value - 1
+    return Measured(memory.value, margin, runtime.value, basis["predictor"], basis["device"])
 
 
 def _advice(
