@@ -5,8 +5,8 @@ import onnx
 from onnx import TensorProto, helper
 
 
-def write_model(path, width, operator="Relu", batch=2, depth=3):
-    """A chain of `depth` square products, each followed by `operator`; returns the path."""
+def write_model(path, width, operator="Relu", batch=2, depth=3, shapes=False):
+    """A chain of `depth` square products, each followed by `operator`, with `shapes` every tensor's is in the file; returns the path."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, width])
     y = helper.make_tensor_value_info(f"t{2 * depth - 1}", TensorProto.FLOAT, [batch, width])
     weights = [
@@ -20,5 +20,6 @@ def write_model(path, width, operator="Relu", batch=2, depth=3):
         ]
         last = f"t{2 * i + 1}"
     graph = helper.make_graph(nodes, "g", [x], [y], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), path)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    onnx.save(onnx.shape_inference.infer_shapes(model) if shapes else model, path)
     return path
