@@ -14,7 +14,20 @@ from typing import Annotated
 import typer
 
 from nnirp import __version__
-from nnirp.commands import data, doctor, explore, fetching, importing, learn, mig, predict, score, split, tracking
+from nnirp.commands import (
+    data,
+    doctor,
+    explore,
+    fetching,
+    importing,
+    learn,
+    mig,
+    predict,
+    score,
+    serve,
+    split,
+    tracking,
+)
 from nnirp.errors import InputError, NnirpError
 
 app = typer.Typer(
@@ -25,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (data, fetching, importing, split, learn, score, predict, mig, explore, tracking, doctor):
+for module in (data, fetching, importing, split, learn, score, predict, mig, explore, serve, tracking, doctor):
     module.register(app)
 
 

@@ -1,66 +1,19 @@
-import json
 import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from small_models import write_model
 
 import nnirp
 from nnirp.errors import InputError, NotPulledError
-from nnirp.features.data import to_data
 from nnirp.graphs.frontends import Asked
-from nnirp.layers.store import COLUMNS, GraphStore
 from nnirp.prediction.answer import Operator
 from nnirp.prediction.asking import ask
 from nnirp.prediction.charts import write_charts
 from nnirp.prediction.device import DeviceRates, device_rates
-from nnirp.prediction.encoding import encode_file
 from nnirp.prediction.kept import find_kept, find_weights
-from nnirp.predictors import create
-from nnirp.training.pool import describe_pool, write_pool
-
-DATASET = {"targets": ["runtime_ms", "peak_ram_mb"], "form": "canonical", "fingerprint": {"runtime": "eager"}}
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """A linear predictor of models whose time is one millisecond a megaFLOP and whose memory is a tenth of that in MB."""
-    top = tmp_path_factory.mktemp("root")
-    root = top / "models" / "cluster" / "linear" / "0-0"
-    root.mkdir(parents=True)
-    encoded = [encode_file(write_model(top / f"{width}.onnx", width)) for width in (32, 64, 96, 128, 192, 256)]
-    time = np.array([e.total_flops / 1e6 for e in encoded])
-    y = np.log2(np.stack([time, time / 10], axis=1))
-    samples = pd.DataFrame([dict.fromkeys(COLUMNS) for _ in encoded]).assign(
-        sample=[str(i) for i in range(len(encoded))]
-    )
-    memory = np.stack([e.memory for e in encoded])
-    graphs = GraphStore.from_graphs(
-        [to_data(e, row) for e, row in zip(encoded, y, strict=True)], samples, DATASET["targets"], memory
-    ).all()
-    predictor = create("linear")
-    predictor.fit(graphs, graphs, seed=0)
-    folder = root / "weights"
-    predictor.save(folder)
-    write_pool(describe_pool(graphs), folder)
-    tags = {"predictor": "linear", "protocol": "cluster", "dataset_revision": "abc", "device": "a processor"}
-    (root / "run.json").write_text(
-        json.dumps({"tags": tags, "ended": "2026-01-01", "parameters": {"train_samples": 6}})
-    )
-    campaign = top / "manifests" / "campaign"
-    campaign.mkdir(parents=True)
-    (top / "manifests" / "dataset.json").write_text(json.dumps(DATASET))
-    (campaign / "run.json").write_text(json.dumps({"parameters": {"profile.runtime": "eager"}}))
-    (campaign / "summary.json").write_text(json.dumps({"floor": {"matmul_ms": 1.0, "copy_ms": 2.0}}))
-    return top
-
-
-@pytest.fixture(scope="module")
-def kept(root):
-    return find_kept(root / "models", root / "manifests", "linear")
 
 
 def answer_for(path, kept, batch=None, **options):
