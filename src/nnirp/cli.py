@@ -15,6 +15,7 @@ import typer
 
 from nnirp import __version__
 from nnirp.commands import (
+    compilers,
     data,
     doctor,
     explore,
@@ -38,7 +39,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (data, fetching, importing, split, learn, score, predict, mig, explore, serve, tracking, doctor):
+for module in (
+    data,
+    fetching,
+    importing,
+    split,
+    learn,
+    score,
+    predict,
+    mig,
+    explore,
+    serve,
+    compilers,
+    tracking,
+    doctor,
+):
     module.register(app)
 
 

@@ -71,6 +71,7 @@ class SplitParameters(Section):
 class TrainParameters(Section):
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)]
     keep_weights: tuple[str, ...]
+    without_weights: tuple[str, ...] = ()
     settings: dict[str, dict[str, int | float | bool | str]] = {}
 
 

@@ -23,3 +23,13 @@ def test_the_catalog_is_shown_before_there_are_clusters(nnirp, project):
 def test_the_page_is_written_where_it_is_asked_for(nnirp, project):
     assert nnirp("catalog", "--taxonomy", project / "page.md")[0] == 0
     assert (project / "page.md").read_text(encoding="utf-8").startswith("# Taxonomy")
+
+
+def test_a_root_is_described_before_anything_is_measured(nnirp, project):
+    root = project / "root"
+    assert nnirp("catalog", "--write", "--root", root)[0] == 0
+    code, answer, _ = nnirp("describe", "--root", root, "--json")
+    counts = json.loads(answer)
+    assert code == 0 and counts["families"]["detection"]["absent"] > 0
+    assert (root / "manifests" / "croissant.json").is_file()
+    assert len((root / "manifests" / "samples.csv").read_text().splitlines()) == counts["samples"] + 1

@@ -55,6 +55,12 @@ def test_unknown_operators_are_counted_and_named():
     assert encoded.bytes.tolist() == [48, 48]
 
 
+def test_a_string_attribute_that_is_no_text_is_read_over():
+    model = onnx_graph("net (float[4] x) => (float[4] y) { y = com.microsoft.Strange(x) }", infer=False)
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("blob", b"\x95ab"))
+    assert encode(model).unknown == {"Strange": 1}
+
+
 def test_graph_without_operators_is_refused():
     with pytest.raises(InputError, match="at least one operator"):
         encode(onnx_graph("net (float[4] x) => (float[4] y) { y = Identity(x) }"))

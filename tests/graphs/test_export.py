@@ -67,3 +67,23 @@ def test_a_model_that_cannot_be_traced_is_one_line_of_error():
 
 def test_the_environment_names_exporter_and_versions():
     assert environment(20)["opset"] == 20 and "torch" in environment(20)
+
+
+class TwoMasks(nn.Module):
+    """Two layers that each compute the same table of 64 × 64 numbers."""
+
+    def forward(self, x):
+        first, second = (
+            torch.arange(64, device=x.device)[:, None] >= torch.arange(64, device=x.device) for _ in range(2)
+        )
+        return torch.where(first, x, 0.0) @ torch.where(second, x, 1.0)
+
+
+def test_equal_large_constants_are_one():
+    with torch.device("meta"):
+        graph = export_graph(TwoMasks(), {"x": torch.zeros(64, 64)})
+    tables = [t for t in graph.graph.initializer if list(t.dims) == [64, 64]]
+    assert len(tables) == 1
+    assert [n.input[0] for n in graph.graph.node if n.op_type == "Where"] == [tables[0].name] * 2
+    (found,) = run_graph(graph, {"x": torch.ones(64, 64)})
+    assert (found == TwoMasks()(torch.ones(64, 64)).numpy()).all()

@@ -113,3 +113,10 @@ def test_nothing_is_left_in_the_users_folder(tmp_path, monkeypatch):
     made.opset_import.append(helper.make_opsetid("acme", 1))
     complete_shapes(made)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shape_of_billions_of_dimensions_is_refused_before_inference_fills_memory():
+    hostile = model(["N", 3], [helper.make_node("Expand", ["x", "shape"], ["y"])])
+    hostile.graph.input.append(helper.make_tensor_value_info("shape", TensorProto.INT64, [2**31]))
+    with pytest.raises(InputError, match="2147483648 dimensions"):
+        complete_shapes(hostile, batch=1)

@@ -1,8 +1,11 @@
 import json
 import re
 
+import onnx
+import onnx.parser
 import pytest
 
+from nnirp.graphs.static import defect
 from nnirp.layers.archives import iter_archive, write_archive
 from nnirp.layers.samples import dump_sample
 from nnirp.layers.verify import verify
@@ -67,3 +70,30 @@ def test_hashes_of_the_lock_file_are_compared(tmp_path, root):
         assert [p.where for p in verify(root)] == [f"{root.name}/manifests/splits.json"]
     finally:
         (root.parent / "dvc.lock").unlink()
+
+
+def test_graphs_that_the_checker_refuses_are_named(root):
+    good = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 20]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+    )
+    wrong, shapeless = (onnx.ModelProto.FromString(good.SerializeToString()) for _ in range(2))
+    wrong.graph.node[0].op_type = "Rellu"
+    shapeless.graph.node.add(op_type="Relu", input=["y"], output=["z"])
+    contents = {"net1_im32_b1_fp32": good, "wrong": wrong, "shapeless": shapeless}
+    write_archive(
+        root / "onnx-graphs" / "1.tar.gz", [(f"{n}.onnx", g.SerializeToString()) for n, g in contents.items()]
+    )
+    write_archive(root / "onnx-graphs" / "2.tar.gz", [("text.onnx", b"no protobuf at all"), ("empty.onnx", b"")])
+    found = {p.where.rsplit(": ", 1)[-1]: p.what for p in verify(root) if p.where.startswith("onnx-graphs/")}
+    assert found.keys() == {"wrong.onnx", "shapeless.onnx", "text.onnx", "empty.onnx"}
+    assert "Rellu" in found["wrong.onnx"] and "static shape, such as 'z'" in found["shapeless.onnx"]
+
+
+def test_weights_without_content_are_no_defect():
+    text = '<ir_version: 8, opset_import: ["": 20]> g (float[2] x) => (float[2] y) <float[2] w> { y = Add(x, w) }'
+    model = onnx.parser.parse_model(text)
+    weight = model.graph.initializer.add(name="w", data_type=1, dims=[2], data_location=onnx.TensorProto.EXTERNAL)
+    weight.external_data.add(key="location", value="weights")
+    assert defect(model) is None
+    weight.dims[0] = 3
+    assert "onnx.checker" in defect(model)

@@ -12,7 +12,6 @@ from nnirp.prediction.encoding import encode_file
 from nnirp.prediction.graph_set import graph_set
 from nnirp.prediction.kept import find_kept
 from nnirp.predictors import create
-from nnirp.training.pool import describe_pool, write_pool
 
 DATASET = {"targets": ["runtime_ms", "peak_ram_mb"], "form": "canonical", "fingerprint": {"runtime": "eager"}}
 
@@ -31,7 +30,6 @@ def root(tmp_path_factory):
     predictor.fit(graphs, graphs, seed=0)
     folder = root / "weights"
     predictor.save(folder)
-    write_pool(describe_pool(graphs), folder)
     tags = {"predictor": "linear", "protocol": "cluster", "dataset_revision": "abc", "device": "a processor"}
     (root / "run.json").write_text(
         json.dumps({"tags": tags, "ended": "2026-01-01", "parameters": {"train_samples": 6}})

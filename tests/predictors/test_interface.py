@@ -9,6 +9,10 @@ SMALL = {
     "dippm": {"max_epochs": 2, "width": 16, "steps_per_epoch": 4},
     "additive_roofline": {"max_epochs": 3, "members": 2, "width": 16, "steps_per_epoch": 4},
     "lightgbm": {"rounds": 20},
+    **{
+        name: {"max_epochs": 2, "width": 16, "steps_per_epoch": 4}
+        for name in ("gcn", "gat", "sage", "gin", "nnlp", "brp_nas")
+    },
 }
 
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from nnirp.predictors import create
-from nnirp.training.batching import BatchStream, nodes_per_batch
+from nnirp.training.batching import BatchStream, classes_per_batch
+from nnirp.training.compression import compress
 
 
 class Killed(Exception):
@@ -43,21 +44,24 @@ def test_training_stops_when_validation_does_not_improve(store):
     assert max(steps) < 150
 
 
-def test_the_order_of_batches_depends_on_seed_and_epoch_alone(store):
-    graphs = store.all()
+@pytest.fixture(scope="module")
+def compressed(store):
+    return compress(store.all(), create("sage", width=4)._build(store.targets))
 
+
+def test_the_order_of_batches_depends_on_seed_and_epoch_alone(compressed):
     def order(seed, epoch):
-        return [b.index.tolist() for b in BatchStream(graphs, 60, seed, epoch)]
+        return [b.index.tolist() for b in BatchStream(compressed, 60, seed, epoch)]
 
     assert order(0, 1) == order(0, 1) != order(0, 2) != order(1, 2)
-    assert sorted(i for batch in order(0, 1) for i in batch) == list(range(len(graphs)))
+    assert sorted(i for batch in order(0, 1) for i in batch) == list(range(len(compressed)))
 
 
-def test_processes_share_the_batches_of_an_epoch(store):
-    shares = [[b.index.tolist() for b in BatchStream(store.all(), 60, 0, 0, lambda r=r: r, 2)] for r in range(2)]
+def test_processes_share_the_batches_of_an_epoch(compressed):
+    shares = [[b.index.tolist() for b in BatchStream(compressed, 60, 0, 0, lambda r=r: r, 2)] for r in range(2)]
     assert len(shares[0]) == len(shares[1]) and not set(map(tuple, shares[0])) & set(map(tuple, shares[1]))
 
 
-def test_small_sets_get_small_batches(store):
-    assert nodes_per_batch(store.all(), 10, 10_000) <= -(-int(store.nodes.sum()) // 10)
-    assert nodes_per_batch(store.all(), 1, 50) == 50
+def test_small_sets_get_small_batches(compressed):
+    assert classes_per_batch(compressed, 10, 10_000) <= -(-int(compressed.costs.sum()) // 10)
+    assert classes_per_batch(compressed, 1, 50) == 50

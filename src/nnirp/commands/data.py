@@ -1,4 +1,4 @@
-"""Commands that make or show data layers: catalog, export, profile, encode."""
+"""Commands that make or show data layers: catalog, export, profile, encode, describe."""
 
 import json as json_module
 from collections import Counter
@@ -16,7 +16,7 @@ Root = Annotated[Path | None, typer.Option(help="A dataset root; the project's `
 
 
 def register(app: typer.Typer) -> None:
-    for command in (catalog, export, profile, encode):
+    for command in (catalog, export, profile, encode, describe):
         app.command()(command)
 
 
@@ -151,6 +151,23 @@ def encode(
     else:
         rows = [(k, v) for k, v in manifest.items() if isinstance(v, str | int | float)]
         emit_table("dataset", ("what", "value"), [*rows, ("dropped", len(manifest["dropped"]))])
+
+
+def describe(context: typer.Context, root: Root = None, json: Json = False) -> None:
+    """Write the table of samples and the Croissant file of a dataset root, and count its samples by how they ended."""
+    import pandas as pd
+
+    from nnirp.stages.describe import run
+
+    project = project_of(context, root)
+    run(project)
+    table = pd.read_csv(project.manifests / "samples.csv")
+    counts = table.groupby("family")["status"].value_counts().unstack(fill_value=0)
+    if json:
+        emit_json({"samples": len(table), "families": counts.to_dict("index")})
+        return
+    rows = [(family, *row) for family, row in zip(counts.index, counts.itertuples(index=False), strict=True)]
+    emit_table(f"{project.manifests / 'samples.csv'}: {len(table)} samples", ("family", *counts.columns), rows)
 
 
 def show_encoded(file: Path, batch: int | None, json: bool) -> None:

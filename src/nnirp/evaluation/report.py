@@ -169,10 +169,12 @@ def render_html(
     introduction: str = "",
     notes: Sequence[str] = (),
     charts: Sequence[Mapping[str, str]] | None = None,
+    more: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """One self-contained page: inline SVG, no script, nothing loaded; follows the reader's light or dark setting.
 
     charts: the SVG of each comparison by name, from `charts.svgs`, where it was drawn before.
+    more: sections made elsewhere, with heading, findings, tables and figures as the template wants them.
     Raises NnirpError when the page is larger than 1.5 MB.
     """
     sections = []
@@ -196,7 +198,7 @@ def render_html(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     page = environment.from_string(source).render(
-        title=title, introduction=introduction, notes=list(notes), sections=sections
+        title=title, introduction=introduction, notes=list(notes), sections=[*sections, *more]
     )
     if len(page.encode()) > MAX_HTML_BYTES:
         raise NnirpError(
@@ -212,6 +214,7 @@ def write_report(
     title: str = TITLE,
     introduction: str = "",
     notes: Sequence[str] = (),
+    more: Sequence[Mapping[str, Any]] = (),
 ) -> list[Path]:
     """Writes comparison.md, comparison.html, charts/*.svg and tables/*.csv; the same scores give the same bytes."""
     folder = Path(folder)
@@ -219,7 +222,7 @@ def write_report(
     text = {"title": title, "introduction": introduction, "notes": notes}
     page, markdown = folder / "comparison.html", folder / "comparison.md"
     drawn = [svgs(c) for c in _as_list(comparison)]
-    page.write_text(render_html(comparison, charts=drawn, **text), encoding="utf-8")
+    page.write_text(render_html(comparison, charts=drawn, more=more, **text), encoding="utf-8")
     markdown.write_text(render_markdown(comparison, charts="charts", **text), encoding="utf-8")
     paths = [markdown, page]
     for c, made in zip(_as_list(comparison), drawn, strict=True):

@@ -260,7 +260,10 @@ class _Parser:
         if number is None:
             number = self.attribute_cache[key] = len(self.graph.attributes)
             values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-            self.graph.attributes.append({k: v.decode() if isinstance(v, bytes) else v for k, v in values.items()})
+            # a string that is no text, which only operators from elsewhere have, says nothing of a cost
+            self.graph.attributes.append(
+                {k: v.decode(errors="replace") if isinstance(v, bytes) else v for k, v in values.items()}
+            )
         return number
 
     def _control(self, node: onnx.NodeProto, known: dict[str, int]) -> int:

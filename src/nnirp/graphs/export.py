@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import hashlib
 import io
 import logging
 import math
@@ -26,6 +27,8 @@ WEIGHTS_FILE = "weights"
 """Location that valueless initialisers name; the file does not exist, readers must not look for it."""
 FOLD_INPUT_LIMIT, FOLD_OUTPUT_LIMIT = 1 << 20, 1 << 22
 """Elements up to which constants are computed at export: masks and position tables, not weights."""
+SHARED_BYTES = 4096
+"""From this size on equal constants of a graph are one; the simplifier merges small ones itself."""
 LIBRARIES = ("torch", "torchvision", "onnx", "onnxscript", "onnx-ir", "transformers", "timm")
 
 
@@ -74,6 +77,7 @@ def optimise(model: ir.Model) -> onnx.ModelProto:
     with _one_line_of_error(), _quiet():
         _detach_weights(model)
         _simplify(model)
+        _share_constants(model)
     return _finished(model)
 
 
@@ -132,6 +136,20 @@ def _simplify(model: ir.Model) -> None:
     from onnxscript import optimizer
 
     optimizer.optimize_ir(model, input_size_limit=FOLD_INPUT_LIMIT, output_size_limit=FOLD_OUTPUT_LIMIT)
+
+
+def _share_constants(model: ir.Model) -> None:
+    """Keep one of several equal large constants: index tables and masks that every layer of a network computes for itself."""
+    first: dict[tuple, ir.Value] = {}
+    for name, value in list(model.graph.initializers.items()):
+        content = value.const_value
+        if content is None or content.nbytes < SHARED_BYTES or value.is_graph_output():
+            continue
+        key = (content.dtype, tuple(content.shape.numpy()), hashlib.sha256(content.tobytes()).digest())
+        kept = first.setdefault(key, value)
+        if kept is not value:
+            value.replace_all_uses_with(kept)
+            del model.graph.initializers[name]
 
 
 def _mark_external(model: ir.Model) -> None:

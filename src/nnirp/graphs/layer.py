@@ -19,10 +19,12 @@ from nnirp.graphs.configuration import PROGRESS, ConfigurationExport, ExportRow,
 from nnirp.layers.archives import write_archive
 
 log = logging.getLogger(__name__)
-VERSION = 3
+VERSION = 4
 """Raised when an exported graph changes its meaning, so that kept work is not taken for new."""
 TIMEOUT_S = 1800.0
 """For one group of samples; a group that takes longer is a failure."""
+BF16_OPSET = 22
+"""The first opset whose convolutions take bfloat16; bfloat16 samples are exported with it where the catalog's is older."""
 PRELOADED = ["torch", "torch.onnx._internal.exporter._core", "onnxscript.optimizer", "transformers", "timm"]
 """What the server of fresh processes has imported before it forks them."""
 
@@ -174,7 +176,9 @@ def export_one(catalog_path: Path, identifier: int, draft: Path, opset: int) -> 
         marks = [time.perf_counter()]
         built = build(configuration, sample, "meta")
         marks.append(time.perf_counter())
-        traced = trace(built.module, built.inputs, opset=opset)
+        traced = trace(
+            built.module, built.inputs, opset=max(opset, BF16_OPSET) if sample.precision == "bf16" else opset
+        )
         marks.append(time.perf_counter())
         graph = optimise(traced)
         marks.append(time.perf_counter())

@@ -14,6 +14,9 @@ from nnirp.graphs.probing import probe
 from nnirp.graphs.static import is_static, unresolved
 
 log = logging.getLogger(__name__)
+MAX_RANK = 4096
+"""Longest shape operand that inference is asked about; ONNX's own makes an output of as many dimensions, and fills memory."""
+SHAPE_OPERAND = {"ConstantOfShape": 0, "Expand": 1, "Reshape": 1, "Tile": 1}
 
 
 def complete_shapes(
@@ -45,6 +48,7 @@ def complete_shapes(
     _pin_values(pinned.graph, dims or {})
     _pin_inputs(pinned.graph, batch, dict(dims or {}))
     _forget_open_shapes(pinned.graph)
+    _refuse_endless_ranks(pinned.graph)
     inferred = _inferred(pinned)
     while unresolved(inferred) and (assumed := take_larger_branches(inferred, unresolved(inferred))):
         inferred = _inferred(inferred)
@@ -157,6 +161,21 @@ def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
         return shape_inference.infer_shapes(model, strict_mode=False, data_prop=True)
     except Exception as error:
         raise InputError(f"the shapes contradict each other ({_line(error)}); check the batch and dimensions") from None
+
+
+def _refuse_endless_ranks(graph: onnx.GraphProto) -> None:
+    """Refuse an operand that gives a shape, and is declared with more elements than a shape can have."""
+    lengths = {t.name: t.dims[0] for t in graph.initializer if len(t.dims) == 1}
+    for value in (*graph.input, *graph.value_info):
+        if len(value.type.tensor_type.shape.dim) == 1:
+            lengths[value.name] = value.type.tensor_type.shape.dim[0].dim_value
+    for node in graph.node:
+        place = SHAPE_OPERAND.get(node.op_type)
+        if place is not None and place < len(node.input) and lengths.get(node.input[place], 0) > MAX_RANK:
+            raise InputError(
+                f"{node.op_type} {node.name!r} takes a shape of {lengths[node.input[place]]} dimensions, at most {MAX_RANK} are "
+                "read; check the file"
+            )
 
 
 def _refuse_contradictions(model: onnx.ModelProto) -> None:

@@ -1,11 +1,36 @@
-"""Which tensors of a graph have a static shape."""
+"""Is a weight-free graph whole: every tensor of static shape, and nothing that the ONNX checker refuses."""
 
 import onnx
+import onnx.checker
 
 
 def unresolved(model: onnx.ModelProto) -> list[str]:
     """Names of the tensors, those of control-flow bodies included, that have no static shape or no element type."""
     return _unresolved(model.graph)
+
+
+def defect(model: onnx.ModelProto) -> str | None:
+    """What is wrong with a weight-free graph, or None: a tensor without a static shape, or the first complaint of the ONNX checker.
+
+    Tensors whose content lies outside the file count as inputs of their type and shape, so that only their bytes are missing.
+    """
+    if left := unresolved(model):
+        return f"{len(left)} tensors have no static shape, such as {left[0]!r}"
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    outside = [t for t in whole.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
+    inside = [t for t in whole.graph.initializer if t.data_location != onnx.TensorProto.EXTERNAL]
+    named = {value.name for value in whole.graph.input}
+    whole.graph.input.extend(
+        onnx.helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in outside if t.name not in named
+    )
+    del whole.graph.initializer[:]
+    whole.graph.initializer.extend(inside)
+    try:
+        onnx.checker.check_model(whole, full_check=True)
+    except Exception as error:  # the checker raises several kinds, some of them its own
+        return f"onnx.checker: {' '.join(str(error).split())[:300]}"
+    return None
 
 
 def _unresolved(graph: onnx.GraphProto) -> list[str]:

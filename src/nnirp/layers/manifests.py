@@ -112,6 +112,7 @@ class CatalogSample(Manifest):
     size: int
     precision: str
     mode: str = "forward"
+    size_kind: str | None = None
 
 
 class CatalogRow(Manifest):
@@ -122,6 +123,8 @@ class CatalogRow(Manifest):
     family: str
     sub_family: str
     parametric: bool = False
+    library: str | None = None
+    model_type: str | None = None
     samples: list[CatalogSample]
 
 

@@ -108,8 +108,18 @@ def _layer(root: Path, layer: str, read: dict, found: list[Problem]) -> dict[str
 
 
 def _check_graph(content: bytes, where: str, *_: object) -> bool:
-    if not content:
-        raise InputError(f"{where} is empty; export it again")
+    import onnx
+
+    from nnirp.graphs.static import defect
+
+    try:
+        model = onnx.load_model_from_string(content)
+    except Exception as error:  # of protobuf, whose classes differ between its implementations
+        raise InputError(f"is no ONNX file ({type(error).__name__}); export it again") from None
+    if not model.graph.node:
+        raise InputError("has no operator; export it again")
+    if found_defect := defect(model):
+        raise InputError(f"{found_defect}; export it again")
     return True
 
 

@@ -22,7 +22,7 @@ class HistogramRidgeSettings:
 
 @register
 class HistogramRidge(Predictor):
-    """log2 y linear in log2(1 + count) of each operator and in `u`, standardised; one weight vector a target."""
+    """log2 y linear in log2(1 + count) of each operator and in `u`, standardised; one weight vector a target (ridge: Hoerl and Kennard, 1970)."""
 
     name = "histogram_ridge"
     Settings = HistogramRidgeSettings

@@ -11,10 +11,13 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from nnirp.errors import InputError, NotPulledError
+from nnirp.features.vocabulary import load_vocabulary
 from nnirp.layers.store import GraphSet
 from nnirp.predictors.conformal import Calibration, calibrate
+from nnirp.predictors.search_space import SearchSpace
+from nnirp.training.pool import Novelty, Pool, describe_pool, novel, novelty, read_pool, write_pool
 
-FORMAT = 1
+FORMAT = 2
 CONFIG, WEIGHTS = "predictor.json", "weights.safetensors"
 Log = Callable[[str, float, int], None]
 
@@ -27,12 +30,14 @@ def no_log(name: str, value: float, step: int) -> None:
 class Prediction:
     """`mean`, `low` and `high`: float64 [n, T] in log2 of the target's unit; NaN where a target is not predicted.
 
-    `low` and `high` are ±inf where there was no validation row to learn a width from.
+    `low` and `high` are ±inf where there was no validation row to learn a width from. `novel` bool [n, 3] says whether a graph has
+    operators, bigrams or a size that the training pool lacks: there the interval's promise does not hold.
     """
 
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    novel: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Predictor(ABC):
         targets: what it was fitted for, in the order of the columns of its predictions.
         settings: a frozen dataclass of the subclass's `Settings`.
         calibrations: the width of the interval, one a target.
+        pool: what the training graphs hold.
     """
 
     name: ClassVar[str]
@@ -62,6 +68,7 @@ class Predictor(ABC):
         self.settings = self.Settings(**settings)
         self.targets: tuple[str, ...] = ()
         self.calibrations: tuple[Calibration, ...] = ()
+        self.pool: Pool | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.settings}, targets={self.targets})"
@@ -85,17 +92,21 @@ class Predictor(ABC):
                 f"predictor {self.name}: none of {len(train)} training graphs has a label; `dvc repro encode`"
             )
         self.targets = train.targets
+        self.pool = describe_pool(train)
         self._fit(train, val, seed=seed, log=log, checkpoints=checkpoints)
-        mean, spread = self._mean(val) if len(val) else (np.empty((0, len(self.targets))), None)
+        self.calibrate(val)
+
+    def calibrate(self, graphs: GraphSet) -> None:
+        """Learn the width of the interval from labelled graphs that the fit has not seen."""
+        mean, spread = self._mean(graphs) if len(graphs) else (np.empty((0, len(self.targets))), None)
         self.calibrations = tuple(
-            calibrate(val.y[:, t] - mean[:, t], None if spread is None else spread[:, t])
+            calibrate(graphs.y[:, t] - mean[:, t], None if spread is None else spread[:, t])
             for t in range(len(self.targets))
         )
 
     def predict(self, graphs: GraphSet) -> Prediction:
-        """Mean and 90 % interval of every target, in the order of `self.targets`."""
-        if not self.targets:
-            raise InputError(f"predictor {self.name} is not trained; call `fit` or `load` first")
+        """Mean and 90 % interval of every target, in the order of `self.targets`, and what is novel of each graph."""
+        pool = self._trained_pool()
         mean, spread = self._mean(graphs)
         width = np.stack(
             [
@@ -104,10 +115,20 @@ class Predictor(ABC):
             ],
             axis=1,
         )
-        return Prediction(mean, mean - width, mean + width)
+        return Prediction(mean, mean - width, mean + width, novel(graphs, pool))
+
+    def novelty(self, graphs: GraphSet) -> list[Novelty]:
+        """The operators, bigrams and sizes, by name, that each graph has and the training pool lacks."""
+        pool, operators = self._trained_pool(), load_vocabulary().operators
+        return [novelty(graphs.subset([i]), pool, operators) for i in range(len(graphs))]
+
+    def _trained_pool(self) -> Pool:
+        if self.pool is None:
+            raise InputError(f"predictor {self.name} is not trained; call `fit` or `load` first")
+        return self.pool
 
     def save(self, folder: Path) -> None:
-        """Write `predictor.json` and, where there are any, `weights.safetensors` and the files of `_save_extra`."""
+        """Write `predictor.json`, `pool.json` and, where there are any, `weights.safetensors` and the files of `_save_extra`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         arrays, details = self._state()
@@ -122,6 +143,7 @@ class Predictor(ABC):
         if arrays:
             save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / WEIGHTS)
         self._save_extra(folder)
+        write_pool(self._trained_pool(), folder)
         (folder / CONFIG).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
     @classmethod
@@ -143,6 +165,7 @@ class Predictor(ABC):
             predictor = cls(**settings)
             predictor.targets = tuple(content["targets"])
             predictor.calibrations = tuple(Calibration(**c) for c in content["intervals"])
+            predictor.pool = read_pool(folder)
             weights = folder / WEIGHTS
             predictor._restore(load_file(weights) if weights.exists() else {}, content["details"])
             predictor._load_extra(folder)
@@ -152,6 +175,11 @@ class Predictor(ABC):
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"{folder} is not a trained {cls.name} ({reason}); `dvc repro train`") from None
         return predictor
+
+    @classmethod
+    def search_space(cls) -> SearchSpace:
+        """The settings that tuning may vary, and how; none by default."""
+        return {}
 
     @abstractmethod
     def parameter_count(self) -> int:

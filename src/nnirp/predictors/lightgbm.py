@@ -10,6 +10,7 @@ from nnirp.errors import MissingDependencyError
 from nnirp.layers.store import GraphSet
 from nnirp.predictors.interface import Log, Predictor
 from nnirp.predictors.registry import register
+from nnirp.predictors.search_space import Choice, Logarithmic, SearchSpace
 from nnirp.predictors.totals import operator_totals
 
 
@@ -32,6 +33,15 @@ class Lightgbm(Predictor):
 
     name = "lightgbm"
     Settings = LightgbmSettings
+
+    @classmethod
+    def search_space(cls) -> SearchSpace:
+        return {
+            "learning_rate": Logarithmic(0.01, 0.3),
+            "leaves": Choice((7, 15, 31, 63)),
+            "min_leaf": Choice((2, 4, 8, 16)),
+            "feature_fraction": Choice((0.4, 0.7, 1.0)),
+        }
 
     def parameter_count(self) -> int:
         return sum(b.num_trees() * (2 * self.settings.leaves - 1) for b in self.boosters if b is not None)

@@ -12,19 +12,27 @@ from nnirp.predictors.registry import register
 from nnirp.predictors.totals import graph_totals
 
 
-def fit_prices(columns: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def fit_prices(columns: np.ndarray, measured: np.ndarray, penalty: float = 0.0) -> np.ndarray:
     """Non-negative least squares in relative error: minimises Σ ((columns · price − measured) / measured)².
 
     Args:
         columns: float64 [n, k].
         measured: float64 [n], positive.
+        penalty: on the squared share that each column has in a typical row.
 
     Returns:
-        float64 [k].
+        float64 [k]; 0 for a column of zeros.
     """
     relative = columns / measured[:, None]
-    scale = np.maximum(np.sqrt((relative**2).mean(axis=0)), 1e-300)
-    return nnls(relative / scale, np.ones(len(measured)))[0] / scale
+    typical = np.sqrt((relative**2).mean(axis=0))
+    used = typical > 0
+    rows, ones = relative[:, used] / typical[used], np.ones(len(measured))
+    if penalty:
+        rows = np.vstack([rows, np.sqrt(penalty * len(measured)) * np.eye(used.sum())])
+        ones = np.concatenate([ones, np.zeros(used.sum())])
+    prices = np.zeros(columns.shape[1])
+    prices[used] = nnls(rows, ones)[0] / typical[used]
+    return prices
 
 
 @register

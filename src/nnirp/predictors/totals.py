@@ -6,7 +6,7 @@ from nnirp.features.vocabulary import load_vocabulary
 from nnirp.layers.store import GraphSet
 
 FLOPS, INPUT_BYTES, OUTPUT_BYTES, WEIGHT_BYTES = 0, 1, 2, 3  # columns of `x`, each log2(1 + v)
-WEIGHTS = 13  # column of `x`: log2(1 + number of weights)
+INPUTS, WEIGHTS = 11, 13  # columns of `x`: log2(1 + number of inputs, of weights)
 _NODES_AT_ONCE = 200_000
 
 

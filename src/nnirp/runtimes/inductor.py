@@ -6,12 +6,14 @@ from collections.abc import Mapping
 import torch
 
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, weights_of
+from nnirp.runtimes.options import options
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
     """Compile for static shapes; the compilation, which the first call triggers, is `compile_ms`."""
+    chosen = options("inductor", mode="default")
     torch._dynamo.reset()
-    compiled = torch.compile(module, backend="inductor", dynamic=False)
+    compiled = torch.compile(module, backend="inductor", dynamic=False, mode=chosen["mode"])
 
     def call() -> object:
         with torch.inference_mode():
@@ -23,7 +25,7 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
             torch.cuda.synchronize(device)
         compile_ms = elapsed_ms()
     synchronise = "cuda_events" if device.startswith("cuda") else "returned"
-    settings = {"backend": "inductor", "dynamic": False}
+    settings = {"backend": "inductor", "dynamic": False, **chosen}
     return Prepared(call, compile_ms, synchronise, settings=settings, weights_bytes=weights_of(module))
 
 

@@ -6,10 +6,17 @@ from pathlib import Path
 
 import torch
 
-from nnirp.errors import MissingDependencyError
+from nnirp.errors import InputError, MissingDependencyError
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
 from nnirp.runtimes.onnx_model import onnx_with_weights, preload_exporter
+from nnirp.runtimes.options import options as chosen_options
 
+LEVELS = {
+    "disabled": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "all": "ORT_ENABLE_ALL",
+}
 INSTALL = "pip install 'nnirp[graphs]' (on a GPU: pip install onnx onnxscript onnxruntime-gpu)"
 
 
@@ -20,13 +27,20 @@ def prepare(
 
     Raises:
         MissingDependencyError: the installed package has no provider for the device.
+        InputError: `graph_optimisation` is none of `LEVELS`.
     """
     import onnxruntime
 
     provider = "CUDAExecutionProvider" if device.startswith("cuda") else "CPUExecutionProvider"
     if provider not in onnxruntime.get_available_providers():
         raise MissingDependencyError(f"runtime onnxruntime: no {provider} in this package; {INSTALL}")
+    level = chosen_options("onnxruntime", graph_optimisation="all")["graph_optimisation"]
+    if level not in LEVELS:
+        raise InputError(
+            f"graph_optimisation is {level!r}; expected one of {', '.join(LEVELS)}; correct the settings file"
+        )
     options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -54,7 +68,7 @@ def prepare(
     def outputs(result: tuple) -> list[torch.Tensor]:
         return [torch.from_numpy(value.numpy()) for value in result[1]]
 
-    settings = {"provider": provider, "graph_optimisation": "all", "allow_spinning": False}
+    settings = {"provider": provider, "graph_optimisation": level, "allow_spinning": False}
     return Prepared(call, compile_ms, "returned", outputs, settings, allocator="runtime")
 
 

@@ -8,17 +8,18 @@ import torch
 
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch
 from nnirp.runtimes.onnx_model import onnx_with_weights, preload_exporter
+from nnirp.runtimes.options import options
 
 
 def prepare(
     module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str, model: Path | None = None
 ) -> Prepared:
-    """Export, convert and compile in latency mode, with float32 arithmetic for float32 models."""
+    """Export, convert and compile, in latency mode unless told otherwise, with float32 arithmetic for float32 models."""
     import openvino
 
     core = openvino.Core()
     settings = {
-        "PERFORMANCE_HINT": "LATENCY",
+        "PERFORMANCE_HINT": options("openvino", performance_hint="LATENCY")["performance_hint"],
         "INFERENCE_NUM_THREADS": torch.get_num_threads(),
         "INFERENCE_PRECISION_HINT": "f32",
         "NUM_STREAMS": 1,

@@ -6,15 +6,18 @@ from collections.abc import Mapping
 import torch
 
 from nnirp.runtimes.interface import Prepared, Runtime, stopwatch, tensors_of, weights_bytes
+from nnirp.runtimes.options import options
 
 
 def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device: str) -> Prepared:
     """Trace and freeze. Raises what `torch.jit.trace` raises for a model that cannot be traced."""
-    values = tuple(inputs.values())
+    values, chosen = tuple(inputs.values()), options("torchscript", optimize_for_inference=False)
     with stopwatch() as elapsed_ms, torch.inference_mode(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(_Positional(module, tuple(inputs)).eval(), values, strict=False, check_trace=False)
         frozen = torch.jit.freeze(traced)
+        if chosen["optimize_for_inference"]:
+            frozen = torch.jit.optimize_for_inference(frozen)
         compile_ms = elapsed_ms()
 
     def call() -> object:
@@ -23,7 +26,7 @@ def prepare(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], device:
 
     synchronise = "cuda_events" if device.startswith("cuda") else "returned"
     held = weights_bytes(constants(frozen))
-    return Prepared(call, compile_ms, synchronise, settings={"frozen": True}, weights_bytes=held)
+    return Prepared(call, compile_ms, synchronise, settings={"frozen": True, **chosen}, weights_bytes=held)
 
 
 class _Positional(torch.nn.Module):

@@ -8,7 +8,20 @@ from nnirp.cli import configure_logging, guarded
 from nnirp.errors import InputError
 from nnirp.project import find_project
 
-STAGES = ("parameters", "catalog", "export", "cluster", "profile", "encode", "split", "train", "evaluate", "report")
+STAGES = (
+    "parameters",
+    "catalog",
+    "export",
+    "cluster",
+    "profile",
+    "encode",
+    "describe",
+    "split",
+    "train",
+    "evaluate",
+    "compilers",
+    "report",
+)
 
 
 def run_stage() -> None:

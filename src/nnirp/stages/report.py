@@ -27,10 +27,16 @@ def run(project: Project) -> None:
     names = ("comparison.md", "comparison.html", "charts", "tables")
     with publishing(*(project.reports / name for name in names), work=project.work) as drafts:
         whole = drafts[0].with_name("report")
-        write_report(comparisons, whole, notes=provenance(project))
+        write_report(comparisons, whole, notes=provenance(project), more=compiler_sections(project))
         record_figures(project, comparisons, whole / "charts")
         for name, draft in zip(names, drafts, strict=True):
             (whole / name).rename(draft)
+
+
+def compiler_sections(project: Project) -> list[dict]:
+    """Sections of the compiler benchmark, one a device; none before it was analysed."""
+    path = project.reports / "compilers" / "section.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
 
 
 def record_figures(project: Project, comparisons: Sequence[Comparison], charts: Path) -> None:

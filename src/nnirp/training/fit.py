@@ -1,27 +1,27 @@
-"""Fits a network to graphs: node-bounded batches, early stopping, the best epoch's weights, resumable after a kill."""
+"""Fits a network to graphs: class-bounded batches, early stopping, the best epoch's weights, resumable after a kill."""
 
 import contextlib
 import logging
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
-from nnirp.layers.store import GraphSet
-from nnirp.training.batching import BatchStream, FixedBatches, nodes_per_batch
-from nnirp.training.module import TrainingModule, TrainingSettings
+from nnirp.training.batching import BatchStream, FixedBatches, classes_per_batch
+from nnirp.training.compression import CompressedSet
+from nnirp.training.module import Progress, TrainingModule, TrainingSettings
 
 LAST = "last.ckpt"
 
 
 def fit_network(
     network: nn.Module,
-    train: GraphSet,
-    val: GraphSet,
+    train: CompressedSet,
+    val: CompressedSet | None,
     settings: TrainingSettings,
     *,
     seed: int,
@@ -32,9 +32,9 @@ def fit_network(
 
     Args:
         network: as `nnirp.training.module.Network` describes.
-        train: graphs without any label are left out.
-        val: may be empty; then every epoch is run and the last one kept.
-        settings: of the loop.
+        train: graphs that each have a label.
+        val: without it every epoch is run and the last one kept.
+        settings: of the loop. With several devices the processes are forked, and the curves are reported at the end.
         seed: of the order of batches and of dropout; the initial weights are the caller's.
         log: receives ("loss" | "validation_error_log2", value, epoch).
         checkpoints: a folder for `last.ckpt`; where one lies there, training goes on from it and ends as if it had never
@@ -43,25 +43,27 @@ def fit_network(
     Returns:
         The number of the best epoch.
     """
-    labelled = train.select(np.isfinite(train.y).any(axis=1))
-    checked = val.select(np.isfinite(val.y).any(axis=1))
-    module = TrainingModule(network, settings, seed, log)
-    with _quiet(), torch.random.fork_rng(devices=[]):
-        trainer = _trainer(settings, checkpoints, validate=len(checked) > 0)
+    last = checkpoints / LAST if checkpoints else None
+    resume = str(last) if last and last.is_file() else None
+    epoch = torch.load(last, weights_only=True)["epoch"] + 1 if resume else 0
+    with _quiet(), torch.random.fork_rng(devices=[]), tempfile.TemporaryDirectory() as folder:
+        handover = Path(folder) / "progress.pt" if settings.devices > 1 else None
+        module = TrainingModule(network, settings, seed, log, handover)
+        trainer = _trainer(settings, checkpoints, validate=val is not None)
         share = {"rank": lambda: trainer.global_rank, "world": trainer.world_size}
-        bound = nodes_per_batch(labelled, settings.steps_per_epoch, settings.max_nodes)
-        validation = FixedBatches(checked, settings.max_nodes, **share) if len(checked) else None
-        last = checkpoints / LAST if checkpoints else None
-        resume = str(last) if last and last.is_file() else None
-        epoch = torch.load(last, weights_only=True)["epoch"] + 1 if resume else 0
-        stream = BatchStream(labelled, bound, seed, epoch, **share)
+        bound = classes_per_batch(train, settings.steps_per_epoch, settings.max_classes)
+        stream = BatchStream(train, bound, seed, epoch, **share)
+        validation = None if val is None else FixedBatches(val, settings.max_classes, **share)
         trainer.fit(module, stream, validation, ckpt_path=resume, weights_only=True)
-    if module.best:
-        network.load_state_dict(module.best)
+        if handover:
+            module.progress = Progress(**torch.load(handover, weights_only=True))
+            module.replay()
+    if module.progress.best:
+        network.load_state_dict(module.progress.best)
     network.eval()
-    if last and trainer.is_global_zero:
+    if last:
         last.unlink(missing_ok=True)
-    return module.best_epoch if module.best else settings.max_epochs - 1
+    return module.progress.epoch if module.progress.best else settings.max_epochs - 1
 
 
 def _trainer(settings: TrainingSettings, checkpoints: Path | None, validate: bool):
@@ -82,6 +84,7 @@ def _trainer(settings: TrainingSettings, checkpoints: Path | None, validate: boo
     return Trainer(
         accelerator=settings.accelerator,
         devices=settings.devices,
+        strategy="ddp_fork" if settings.devices > 1 else "auto",
         max_epochs=settings.max_epochs,
         gradient_clip_val=settings.clip_norm,
         callbacks=callbacks,

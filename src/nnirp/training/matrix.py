@@ -19,7 +19,6 @@ from nnirp.splits.index import Fold, read_index
 from nnirp.tracking.record import FILE_NAME, context_tags, dataset_revision, device_name, read_record
 from nnirp.tracking.run import Run, start_run
 from nnirp.tracking.store import Store
-from nnirp.training.pool import describe_pool, write_pool
 
 log = logging.getLogger(__name__)
 PREDICTIONS = "predictions.parquet"
@@ -68,7 +67,7 @@ def train_protocol(
         folder = output / f"{fold.name}-{seed}"
         if is_finished(folder):
             continue
-        parts = {part: _subset(graphs, getattr(fold, part), protocol, fold) for part in ("train", "val", "test")}
+        parts = {part: subset(graphs, getattr(fold, part), protocol, fold) for part in ("train", "val", "test")}
         parameters = {"predictor": predictor, "protocol": protocol, "fold": fold.name, "seed": seed}
         parameters |= {f"setting.{name}": value for name, value in (settings or {}).items()}
         parameters |= {f"{part}_samples": len(graph_set) for part, graph_set in parts.items()}
@@ -107,7 +106,6 @@ def _train_one(
     run.artifact(PREDICTIONS)
     if weights:
         model.save(weights)
-        write_pool(describe_pool(parts["train"]), weights)
 
 
 def is_finished(folder: Path) -> bool:
@@ -124,8 +122,9 @@ def source_digest(*folders: Path) -> str:
 
 
 def prediction_frame(model, graphs: GraphSet) -> pd.DataFrame:
-    """Predictions as a table: sample, target, mean, low, high in log2; a row for every target the predictor answers for."""
+    """Predictions as a table: sample, target, mean, low, high in log2, novel; a row for every target the predictor answers for."""
     prediction = model.predict(graphs)
+    novel = prediction.novel.any(axis=1)
     columns = []
     for position, target in enumerate(graphs.targets):
         mean, low, high = (values[:, position] for values in (prediction.mean, prediction.low, prediction.high))
@@ -133,7 +132,11 @@ def prediction_frame(model, graphs: GraphSet) -> pd.DataFrame:
         samples = graphs.samples["sample"].to_numpy()[known]
         columns.append(
             pd.DataFrame(
-                {"sample": samples, "target": target, "mean": mean[known], "low": low[known], "high": high[known]}
+                {
+                    "sample": samples,
+                    "target": target,
+                    **{"mean": mean[known], "low": low[known], "high": high[known], "novel": novel[known]},
+                }
             )
         )
     return pd.concat(columns, ignore_index=True)
@@ -151,7 +154,12 @@ def _errors(part: str, frame: pd.DataFrame, graphs: GraphSet) -> dict[str, float
     return result
 
 
-def _subset(graphs: GraphStore, names: Sequence[str], protocol: str, fold: Fold) -> GraphSet:
+def subset(graphs: GraphStore, names: Sequence[str], protocol: str, fold: Fold) -> GraphSet:
+    """The graphs of one part of a fold.
+
+    Raises:
+        InputError: the features lack one of them.
+    """
     position = pd.Series(np.arange(len(graphs)), index=graphs.samples["sample"].to_numpy())
     unknown = [name for name in names if name not in position.index]
     if unknown:

@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from nnirp.errors import NotPulledError
+from nnirp.features.vocabulary import load_vocabulary
 from nnirp.layers.store import GraphSet
 
 FILE_NAME = "pool.json"
 SIZES = ("nodes", "edges", "FLOPs", "bytes", "batch")
+NOVELTIES = ("operators", "bigrams", "sizes")
+_TOLERANCE = 0.01  # of a doubling: rounding of float32 logarithms
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,31 @@ def novelty(graphs: GraphSet, pool: Pool, names: tuple[str, ...]) -> Novelty:
         names: the vocabulary, operator names by id.
     """
     seen = describe_pool(graphs)
-    tolerance = 0.01  # of a doubling: rounding of float32 logarithms
     sizes = [
         f"{name} {2**value:.3g} {'below' if value < low else 'above'} the training range {2**low:.3g} to {2**high:.3g}"
         for name, value, low, high in zip(SIZES, seen.low, pool.low, pool.high, strict=True)
-        if not low - tolerance <= value <= high + tolerance
+        if not low - _TOLERANCE <= value <= high + _TOLERANCE
     ]
     return Novelty(
         operators=tuple(names[i] for i in sorted(seen.operators - pool.operators)),
         bigrams=tuple(f"{names[a]}→{names[b]}" for a, b in sorted(seen.bigrams - pool.bigrams)),
         sizes=tuple(sizes),
     )
+
+
+def novel(graphs: GraphSet, pool: Pool) -> np.ndarray:
+    """bool [n, 3]: whether each graph has an operator, a bigram or a size (`NOVELTIES`) that the pool lacks."""
+    kinds = len(load_vocabulary())
+    operators, bigrams = np.zeros(kinds, dtype=bool), np.zeros((kinds, kinds), dtype=bool)
+    operators[list(pool.operators)] = True
+    for pair in pool.bigrams:
+        bigrams[pair] = True
+    found = np.zeros((len(graphs), len(NOVELTIES)), dtype=bool)
+    for batch in graphs.batches(max_nodes=100_000):
+        op, graph = batch.op.numpy(), batch.index.numpy()[batch.graph.numpy()]
+        source, target = batch.edge_index.numpy()
+        found[graph[~operators[op]], 0] = True
+        found[graph[source[~bigrams[op[source], op[target]]]], 1] = True
+    u = graphs.u.astype(np.float64)
+    found[:, 2] = ((u < np.array(pool.low) - _TOLERANCE) | (u > np.array(pool.high) + _TOLERANCE)).any(axis=1)
+    return found

@@ -54,5 +54,10 @@ def video_encoder(request: Request) -> Built:
     name = request.arguments.get("_class", "AutoModelForVideoClassification")
     frames = request.arguments["num_frames"]
     model, _ = create(name, {"image_size": request.size} | request.arguments)
+    for module in model.modules():
+        table = vars(module).get("position_embeddings")
+        if isinstance(table, Tensor):  # VideoMAE keeps its sinusoids where neither device nor precision reaches them
+            del module.position_embeddings
+            module.register_buffer("position_embeddings", table.to(torch.get_default_device()))
     clips = torch.randn(request.batch, frames, 3, request.size, request.size)
     return TensorOutputs(model, ("logits",)), {"pixel_values": clips}
