@@ -4,7 +4,11 @@ from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
-_PUBLIC = {"load_dataset": "nnirp.layers.dataset", "load_sample": "nnirp.layers.samples"}
+_PUBLIC = {
+    "load_dataset": "nnirp.layers.dataset",
+    "load_sample": "nnirp.layers.samples",
+    "predict": "nnirp.prediction.asking",
+}
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
 

@@ -14,7 +14,21 @@ from typing import Annotated
 import typer
 
 from nnirp import __version__
-from nnirp.commands import compilers, data, doctor, fetching, importing, learn, predict, score, split, tracking
+from nnirp.commands import (
+    compilers,
+    data,
+    doctor,
+    explore,
+    fetching,
+    importing,
+    learn,
+    mig,
+    predict,
+    score,
+    serve,
+    split,
+    tracking,
+)
 from nnirp.errors import InputError, NnirpError
 
 app = typer.Typer(
@@ -25,7 +39,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (data, fetching, importing, split, learn, score, predict, compilers, tracking, doctor):
+for module in (
+    data,
+    fetching,
+    importing,
+    split,
+    learn,
+    score,
+    predict,
+    mig,
+    explore,
+    serve,
+    compilers,
+    tracking,
+    doctor,
+):
     module.register(app)
 
 

@@ -7,6 +7,7 @@ import pytest
 from nnirp.cli import app, guarded
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "prediction"))  # small_models
 
 
 @pytest.fixture

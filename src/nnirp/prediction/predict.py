@@ -1,154 +1,94 @@
-"""One model file in, one answer out: every target with unit and interval, and what the answer rests on."""
+"""One encoded model in, one answer out: every target with unit and interval, and what the answer rests on."""
 
-import json
-import logging
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from nnirp.errors import NotPulledError
-from nnirp.features.data import to_data
-from nnirp.features.vocabulary import load_vocabulary
-from nnirp.layers.store import COLUMNS, GraphSet, GraphStore
-from nnirp.prediction.encoding import encode_file
-from nnirp.predictors import load
-from nnirp.training.pool import Novelty, novelty, read_pool
-
-log = logging.getLogger(__name__)
-
-UNITS = {"runtime_ms": "ms", "peak_ram_mb": "MB", "peak_vram_mb": "MB", "energy_j": "J"}
-LABELS = {
-    "runtime_ms": "runtime",
-    "peak_ram_mb": "peak memory",
-    "peak_vram_mb": "peak GPU memory",
-    "energy_j": "energy",
-}
+from nnirp.features.encoder import EncodedGraph
+from nnirp.prediction.answer import UNITS, Answer, Estimate, Operator
+from nnirp.prediction.kept import Kept
+from nnirp.prediction.novelty import novelty_of, read_pool
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """One target: value and a 90 % interval, in `unit`."""
+class Figures:
+    """What a predictor says of one graph: float64 [T] in log2, NaN where a target is not predicted, and the milliseconds of each of
+    its N operators, None where it cannot tell.
+    """
 
-    target: str
-    value: float
-    low: float
-    high: float
-    unit: str
-
-
-@dataclass(frozen=True)
-class Operator:
-    """One node's share of the predicted runtime."""
-
-    operator: str
-    position: int
-    milliseconds: float
-    share: float
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    milliseconds: np.ndarray | None
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What `nnirp predict` says about one model at one batch size."""
-
-    model: str
-    batch: int
-    nodes: int
-    gflops: float
-    weights_mb: float
-    estimates: tuple[Estimate, ...]
-    novelty: Novelty
-    rests_on: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    operators: tuple[Operator, ...] = field(default=())
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain data, the schema of `--json`."""
-        return asdict(self)
-
-
-def predict_onnx(
-    path: Path,
-    *,
-    weights: Path,
-    dataset: Mapping[str, Any],
-    batch: int | None = None,
-    dimensions: Mapping[str, int] | None = None,
-    top_operators: int = 0,
-) -> Answer:
-    """Predict one ONNX file.
+def predict_encoded(name: str, encoded: EncodedGraph, kept: Kept, *, top_operators: int = 0) -> Answer:
+    """Answer for one encoded graph.
 
     Args:
-        path: the file; its weights are not read and need not be there.
-        weights: a folder that a predictor's `save` wrote, with the pool's description beside it.
-        dataset: the content of `manifests/dataset.json` that the predictor was trained on.
-        batch: pins a symbolic batch dimension.
-        dimensions: pins other symbolic dimensions by name.
+        name: of the model, for the answer.
+        encoded: in the form that the predictor was trained on, `kept.form`.
+        kept: the predictor.
         top_operators: how many of the most expensive operators to name, where the predictor can attribute.
-
-    Raises:
-        InputError: the file is no ONNX model, or a dimension is left open.
     """
-    encoded = encode_file(path, batch=batch, dimensions=dimensions or {}, form=dataset["form"])
-    graphs = single_graph(encoded, tuple(dataset["targets"]))
-    predictor = load(weights)
-    prediction = predictor.predict(graphs)
-    estimates = [
-        Estimate(
-            target,
-            *(float(np.exp2(v[0, position])) for v in (prediction.mean, prediction.low, prediction.high)),
-            UNITS[target],
-        )
-        for position, target in enumerate(graphs.targets)
-        if not np.isnan(prediction.mean[0, position])
-    ]
-    names = load_vocabulary().operators
+    figures = figures_of(encoded, kept, attribute=top_operators > 0)
+    estimates = tuple(
+        Estimate(target, *(float(np.exp2(v[t])) for v in (figures.mean, figures.low, figures.high)), UNITS[target])
+        for t, target in enumerate(kept.targets)
+        if not np.isnan(figures.mean[t])
+    )
+    found = novelty_of(encoded, read_pool(kept.weights))
     return Answer(
-        model=path.name,
+        model=name,
         batch=encoded.batch,
         nodes=len(encoded.x),
         gflops=encoded.total_flops / 1e9,
         weights_mb=float(encoded.memory[0]) / 2**20,
-        estimates=tuple(estimates),
-        novelty=novelty(graphs, read_pool(weights), names),
-        rests_on=_basis(weights),
+        estimates=estimates,
+        novel=bool(found),
+        novelty=found,
+        rests_on=kept.rests_on,
         warnings=tuple(encoded.warnings),
-        operators=_operators(predictor, graphs, encoded, names, top_operators),
+        operators=_operators(figures, encoded, kept, top_operators),
     )
 
 
-def single_graph(encoded, targets: tuple[str, ...]) -> GraphSet:
-    """An encoded graph as a set of one, without labels."""
-    samples = pd.DataFrame([dict.fromkeys(COLUMNS)]).assign(sample="model", precision="fp32")
-    memory = np.asarray(encoded.memory, dtype=np.float64).reshape(1, 4)
-    return GraphStore.from_graphs([to_data(encoded, [float("nan")] * len(targets))], samples, targets, memory).all()
+def figures_of(encoded: EncodedGraph, kept: Kept, *, attribute: bool) -> Figures:
+    """Ask the predictor."""
+    from nnirp.prediction.graph_set import graph_set
+
+    predictor = loaded(kept.weights)
+    graphs = graph_set([encoded], kept.targets)
+    prediction = predictor.predict(graphs)
+    times = None
+    if attribute and hasattr(predictor, "attribute") and "runtime_ms" in kept.targets:
+        times = np.asarray(predictor.attribute(graphs, kept.targets.index("runtime_ms"))[0], dtype=np.float64)
+    return Figures(prediction.mean[0], prediction.low[0], prediction.high[0], times)
 
 
-def _operators(predictor, graphs: GraphSet, encoded, names: tuple[str, ...], count: int) -> tuple[Operator, ...]:
-    if not count or not hasattr(predictor, "attribute"):
+@lru_cache(maxsize=4)
+def loaded(weights: Path):
+    """The predictor of a weights folder; the last few are kept in memory."""
+    from nnirp.predictors import load
+
+    return load(weights)
+
+
+def _operators(figures: Figures, encoded: EncodedGraph, kept: Kept, count: int) -> tuple[Operator, ...]:
+    if not count or figures.milliseconds is None:
         return ()
-    milliseconds = np.asarray(predictor.attribute(graphs)[0], dtype=np.float64)
-    order = np.argsort(-milliseconds)[:count]
-    total = milliseconds.sum()
+    times = figures.milliseconds
+    order = np.argsort(-times, kind="stable")[:count]
+    bounds = kept.rates.bound(encoded.flops[order], encoded.bytes[order], times[order]) if kept.rates else None
     return tuple(
-        Operator(names[int(encoded.op[i])], int(i), float(milliseconds[i]), float(milliseconds[i] / total))
-        for i in order
+        Operator(
+            encoded.op_names[i],
+            int(i),
+            float(times[i]),
+            float(times[i] / times.sum()),
+            *(bounds[rank] if bounds else (None, None)),
+        )
+        for rank, i in enumerate(order)
     )
-
-
-def _basis(weights: Path) -> dict[str, Any]:
-    record = weights.parent / "run.json"
-    if not record.is_file():
-        raise NotPulledError(f"{record} is missing; `dvc pull models` brings it")
-    run = json.loads(record.read_text(encoding="utf-8"))
-    return {
-        "predictor": run["tags"]["predictor"],
-        "protocol": run["tags"]["protocol"],
-        "trained": run["ended"],
-        "samples": run["parameters"]["train_samples"],
-        "dataset_revision": run["tags"]["dataset_revision"],
-        "device": run["tags"]["device"],
-    }

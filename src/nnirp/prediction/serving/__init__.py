@@ -1,0 +1,1 @@
+"""The predictor as an MLflow model that answers over HTTP, in the schema of `nnirp predict --json`."""
