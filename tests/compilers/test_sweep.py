@@ -18,7 +18,7 @@ from nnirp.errors import InputError, MissingDependencyError
 
 HERE = Path(__file__).parent
 RUNS = 6
-STARTED_S = 400  # on a machine that others keep busy; 15 on a quiet one
+STARTED_S = 400  # on a machine that others keep busy
 pytestmark = pytest.mark.timeout(900)
 
 
