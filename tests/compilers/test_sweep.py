@@ -18,6 +18,8 @@ from nnirp.errors import InputError, MissingDependencyError
 
 HERE = Path(__file__).parent
 RUNS = 6
+STARTED_S = 400  # on a machine that others keep busy
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +55,13 @@ def start(root):
 
 def test_a_killed_sweep_goes_on_and_measures_nothing_twice(tmp_path, tiny, place):
     first = start(tmp_path)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + STARTED_S
     while not list(row_files(place.folder)) and time.monotonic() < deadline:
         time.sleep(0.005)
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     before = {path: path.stat().st_mtime_ns for path in row_files(place.folder)}
-    assert 0 < len(before) < RUNS
+    assert 0 < len(before) < RUNS, f"{len(before)} rows when it was killed"
     assert all(read_row(path)["status"] == "ok" for path in before)
     (place.folder / "identity" / "half.csv.draft").write_text("device,comp")
     steps = prepare_sweep(place, tiny, ["identity"])
@@ -75,7 +77,7 @@ def test_a_killed_sweep_goes_on_and_measures_nothing_twice(tmp_path, tiny, place
 
 def test_two_sweeps_at_once_share_the_runs(tmp_path, place):
     both = [start(tmp_path) for _ in range(2)]
-    answers = [process.communicate(timeout=250) for process in both]
+    answers = [process.communicate(timeout=2 * STARTED_S) for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
     measured = [sum(json.loads(out)["measured"].values()) for out, _ in answers]
     assert sum(measured) == RUNS, measured
