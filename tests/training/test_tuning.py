@@ -71,11 +71,12 @@ tuning.tune(root, "mlp", "random", root / "out", trials=1, storage=f"sqlite:///{
 def test_two_processes_go_on_after_a_killed_one_and_mlflow_has_the_states_of_the_study(root, monkeypatch):
     import optuna
 
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", KILLED.format(root=str(root))], timeout=200)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", KILLED.format(root=str(root))], timeout=500)
     assert done.returncode == -9
     assert read_record(root / "out" / "trials" / "0000" / "run.json").status == "running"
-    monkeypatch.setattr(study, "GRACE_S", 1)
-    best = search(root, trials=1, store=Store(root))
+    with monkeypatch.context() as patched:  # a process that lives may be late by more than that on a busy machine
+        patched.setattr(study, "GRACE_S", 1)
+        best = search(root, trials=1, store=Store(root))
     assert best["trials"] == {"complete": 1, "fail": 1}
     assert read_record(root / "out" / "trials" / "0000" / "run.json").error == "the process was killed"
     search(root, trials=2, processes=2, store=Store(root))
