@@ -14,8 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from nnirp.errors import InputError, NnirpError
-from nnirp.features.encoder import EncodedGraph
+from nnirp.features.encoder import EncodedGraph, encode
 from nnirp.features.vocabulary import load_vocabulary
+from nnirp.graphs.reading import read_onnx
+from nnirp.layers.archives import iter_archive
 from nnirp.prediction.fast.reading import sequences
 from nnirp.prediction.fast.running import CONFIG, NETWORK, Champion, digest
 from nnirp.prediction.graph_set import graph_set
@@ -197,3 +199,16 @@ def _onnx(module: nn.Module) -> bytes:
     finally:
         quiet.setLevel(before)
     return program.model_proto.SerializeToString()
+
+
+def some_graphs(layer: Path, form: str, count: int = 12) -> list[EncodedGraph]:
+    """Graphs to check an export on: the first sample of configurations evenly spread over a layer.
+
+    Args:
+        layer: `onnx-graphs`, a folder of archives.
+        form: that the predictor was trained on.
+        count: at most so many.
+    """
+    archives = sorted(layer.glob("*.tar.gz"), key=lambda path: path.name)
+    chosen = archives[:: max(len(archives) // count, 1)][:count]
+    return [encode(read_onnx(next(iter(iter_archive(path)))[1]), form=form) for path in chosen]
