@@ -9,7 +9,6 @@ from nnirp.commands.data import project_of
 from nnirp.commands.output import emit_json, emit_table
 from nnirp.commands.predict import Batch, Dim, Mode, Size, asked_for
 from nnirp.errors import InputError, NotPulledError
-from nnirp.prediction.analytic import CONTEXT_MB
 
 
 def register(app: typer.Typer) -> None:
@@ -29,16 +28,20 @@ def mig(
     precision: Annotated[
         str | None, typer.Option(help="Of the arithmetic: fp32, tf32 or half; by default the file's.")
     ] = None,
-    context_mb: Annotated[float, typer.Option(min=0, help="Memory of a process before any model.")] = CONTEXT_MB,
+    context_mb: Annotated[
+        float | None, typer.Option(min=0, help="Memory of a process before any model; 450 MB by default.")
+    ] = None,
     predictor: Annotated[str, typer.Option(help="A predictor that was trained on this card.")] = "additive_roofline",
     protocol: Annotated[str, typer.Option(help="The split its weights were trained on.")] = "cluster",
     root: Annotated[Path | None, typer.Option(help="A dataset root with models.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
 ) -> None:
     """Say which Multi-Instance-GPU profile holds a model, how many such instances a card has, and why."""
+    from nnirp.prediction.analytic import CONTEXT_MB
     from nnirp.prediction.mig.advice import advise, advise_memory
     from nnirp.prediction.mig.table import GPUS, find_gpu
 
+    context_mb = CONTEXT_MB if context_mb is None else context_mb
     cards = [find_gpu(gpu)] if gpu else list(GPUS.values())
     if (model is None) == (memory_mb is None):
         raise InputError("name a model or give --memory-mb, one of both; for example nnirp mig model.onnx")

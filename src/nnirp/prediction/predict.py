@@ -1,6 +1,5 @@
 """One encoded model in, one answer out: every target with unit and interval, and what the answer rests on."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -8,20 +7,10 @@ import numpy as np
 
 from nnirp.features.encoder import EncodedGraph
 from nnirp.prediction.answer import UNITS, Answer, Estimate, Operator
+from nnirp.prediction.fast.running import Champion, open_champion
+from nnirp.prediction.figures import Figures
 from nnirp.prediction.kept import Kept
 from nnirp.prediction.novelty import novelty_of, read_pool
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What a predictor says of one graph: float64 [T] in log2, NaN where a target is not predicted, and the milliseconds of each of
-    its N operators, None where it cannot tell.
-    """
-
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    milliseconds: np.ndarray | None
 
 
 def predict_encoded(name: str, encoded: EncodedGraph, kept: Kept, *, top_operators: int = 0) -> Answer:
@@ -56,7 +45,10 @@ def predict_encoded(name: str, encoded: EncodedGraph, kept: Kept, *, top_operato
 
 
 def figures_of(encoded: EncodedGraph, kept: Kept, *, attribute: bool) -> Figures:
-    """Ask the predictor."""
+    """Ask the predictor: its exported form where there is one, which needs no torch, else itself."""
+    champion = champion_of(kept.weights)
+    if champion is not None:
+        return champion.figures(encoded)
     from nnirp.prediction.graph_set import graph_set
 
     predictor = loaded(kept.weights)
@@ -66,6 +58,18 @@ def figures_of(encoded: EncodedGraph, kept: Kept, *, attribute: bool) -> Figures
     if attribute and hasattr(predictor, "attribute") and "runtime_ms" in kept.targets:
         times = np.asarray(predictor.attribute(graphs, kept.targets.index("runtime_ms"))[0], dtype=np.float64)
     return Figures(prediction.mean[0], prediction.low[0], prediction.high[0], times)
+
+
+def prepare(kept: Kept) -> None:
+    """Load what answers, so that the first question does not wait for it."""
+    if champion_of(kept.weights) is None:
+        loaded(kept.weights)
+
+
+@lru_cache(maxsize=4)
+def champion_of(weights: Path) -> Champion | None:
+    """The exported predictor of a weights folder, None where it was not exported; the last few are kept in memory."""
+    return open_champion(weights)
 
 
 @lru_cache(maxsize=4)

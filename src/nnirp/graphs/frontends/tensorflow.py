@@ -1,4 +1,4 @@
-"""Keras models and files, TensorFlow SavedModels and TFLite files, by tf2onnx and Keras's own export."""
+"""Keras models and files, TensorFlow SavedModels and TFLite files: Keras exports itself as a SavedModel, tf2onnx converts."""
 
 import tempfile
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 from nnirp.errors import InputError, NnirpError
 from nnirp.graphs.frontends.converting import convert
 from nnirp.graphs.frontends.reading import Asked, ReadModel, need
-from nnirp.graphs.reading import read_onnx
 
 EXTRA = "tensorflow"
 OPSET = 18  # the latest that tf2onnx is tested with
@@ -28,21 +27,18 @@ def read_keras_file(path: Path, asked: Asked) -> ReadModel:
 
 
 def read_keras_model(model: Any, asked: Asked) -> ReadModel:
-    """A Keras model in memory; its batch stays open.
+    """A Keras model in memory, on the TensorFlow backend; its batch stays open.
 
     Raises:
         NnirpError: Keras or tf2onnx cannot export it.
     """
     need("tensorflow tf2onnx", EXTRA, f"Keras model {model.name}")
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "model.onnx"
         try:
-            model.export(str(output), format="onnx", verbose=False)
+            model.export(folder, format="tf_saved_model", verbose=False)
         except Exception as error:
-            raise NnirpError(
-                f"Keras cannot export {model.name} to ONNX: {' '.join(str(error).split())[:300]}"
-            ) from None
-        return ReadModel(model.name, read_onnx(output), "onnx")
+            raise NnirpError(f"Keras cannot export {model.name}: {' '.join(str(error).split())[:300]}") from None
+        return ReadModel(model.name, read_saved_model(Path(folder), asked).graph, "onnx")
 
 
 def read_saved_model(folder: Path, asked: Asked) -> ReadModel:

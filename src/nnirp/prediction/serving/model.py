@@ -11,7 +11,7 @@ from mlflow.pyfunc import PythonModel
 
 from nnirp.errors import NnirpError
 from nnirp.prediction.kept import find_kept
-from nnirp.prediction.predict import loaded
+from nnirp.prediction.predict import prepare
 from nnirp.prediction.serving.requests import answer_request
 
 ROOT_VARIABLE = "NNIRP_SERVE_ROOT"
@@ -27,7 +27,7 @@ class AskModel(PythonModel):
         (weights,) = (root / "models").glob("*/*/*/weights")
         protocol, predictor = weights.parts[-4], weights.parts[-3]
         self.kept = find_kept(root / "models", root / "manifests", predictor, protocol)
-        loaded(self.kept.weights)  # the first request does not wait for imports
+        prepare(self.kept)  # the first request does not wait for imports
 
     def predict(self, context, model_input, params=None):
         """Answer every row of a table, or every dictionary of a list."""
