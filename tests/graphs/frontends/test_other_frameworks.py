@@ -75,7 +75,7 @@ def test_paddle_in_an_environment_of_its_own(tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(b"{}")
     monkeypatch.setenv("NNIRP_PADDLE_PYTHON", sys.executable)
     if importlib.util.find_spec("paddle2onnx") is None:
-        with pytest.raises(NnirpError, match="cannot be converted.*paddle2onnx"):
+        with pytest.raises(NnirpError, match=r"cannot be converted.*paddle2onnx"):
             read_model(tmp_path)
         monkeypatch.delenv("NNIRP_PADDLE_PYTHON")
         with pytest.raises(MissingDependencyError, match="pip install paddlepaddle paddle2onnx"):
