@@ -18,7 +18,7 @@ from nnirp.prediction.exploration.scoring import scorer
 from nnirp.prediction.exploration.search import explore
 from nnirp.prediction.exploration.spec import Range, Spec
 from nnirp.prediction.kept import find_kept
-from nnirp.project import find_project
+from nnirp.project import Project, find_project
 
 TARGET_A_MINUTE = 200
 SPACE = Spec(
@@ -40,8 +40,10 @@ SPACE = Spec(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--traced", type=int, default=5, help="candidates that are traced one by one")
+    parser.add_argument("--root", type=Path, help="a dataset root with models; the project's own by default")
     arguments = parser.parse_args()
-    project = find_project(Path(__file__).parent)
+    home = find_project(Path(__file__).parent)
+    project = Project(home.root, arguments.root.resolve()) if arguments.root else home
     score = scorer(find_kept(project.models, project.manifests))
     trace = trace_candidate(SPACE)
     started, processor = time.perf_counter(), time.process_time()

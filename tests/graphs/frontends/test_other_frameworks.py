@@ -1,8 +1,11 @@
 """A small model of each real framework, read and encoded; skipped where the framework is not installed."""
 
+import importlib.util
+import sys
+
 import pytest
 
-from nnirp.errors import InputError, NnirpError
+from nnirp.errors import InputError, MissingDependencyError, NnirpError
 from nnirp.features import encode
 from nnirp.graphs.frontends import Asked, read_model
 
@@ -65,6 +68,18 @@ def test_jax():
     assert products(read, 8) == 8 * 2 * 16 * 10
     with pytest.raises(InputError, match="needs inputs"):
         read_model(network)
+
+
+def test_paddle_in_an_environment_of_its_own(tmp_path, monkeypatch):
+    for name in ("inference.json", "inference.pdiparams"):
+        (tmp_path / name).write_bytes(b"{}")
+    monkeypatch.setenv("NNIRP_PADDLE_PYTHON", sys.executable)
+    if importlib.util.find_spec("paddle2onnx") is None:
+        with pytest.raises(NnirpError, match=r"cannot be converted.*paddle2onnx"):
+            read_model(tmp_path)
+        monkeypatch.delenv("NNIRP_PADDLE_PYTHON")
+        with pytest.raises(MissingDependencyError, match="pip install paddlepaddle paddle2onnx"):
+            read_model(tmp_path)
 
 
 def test_paddle(tmp_path):

@@ -15,15 +15,15 @@ from nnirp.graphs.reading import read_onnx
 SECONDS = 600
 
 
-def convert(arguments: Sequence[str], output_flag: str, what: str) -> onnx.ModelProto:
-    """Run `python ARGUMENTS OUTPUT_FLAG FILE` and read the file it wrote.
+def convert(arguments: Sequence[str], output_flag: str, what: str, python: str = sys.executable) -> onnx.ModelProto:
+    """Run `python ARGUMENTS OUTPUT_FLAG FILE` and read the file it wrote; `python` may be of another environment.
 
     Raises:
         NnirpError: it ends without a file; the message has its last line.
     """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "model.onnx"
-        command = [sys.executable, *arguments, output_flag, str(output)]
+        command = [python, *arguments, output_flag, str(output)]
         quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
         try:
             done = subprocess.run(
