@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 
 def test_compilers_are_listed_with_what_they_lack(project, nnirp):
     code, out, _ = nnirp("compilers", "list", "--json")
@@ -10,6 +12,7 @@ def test_compilers_are_listed_with_what_they_lack(project, nnirp):
 
 
 def test_a_plan_says_order_runs_and_minutes_and_measures_nothing(project, nnirp):
+    pytest.importorskip("tvm", reason="install the extra `tvm`")
     command = ("compilers", "sweep", "cpu", "identity", "tvm", "--experiment", "conv2d", "--experiment", "conv_blocks")
     code, out, _ = nnirp(*command, "--plan", "--budget-minutes", "90", "--json")
     found = json.loads(out)
