@@ -65,6 +65,16 @@ def test_a_model_that_cannot_be_traced_is_one_line_of_error():
     assert "\n" not in str(error.value) and "exporter failed" in str(error.value)
 
 
+def test_the_reason_of_a_failed_export_is_the_innermost_error_without_colours():
+    class Wrong(nn.Module):
+        def forward(self, x):
+            return x.view(7, 5)
+
+    with pytest.raises(NnirpError, match="shape '\\[7, 5\\]' is invalid") as error:
+        export_graph(Wrong(), {"x": torch.zeros(3, device="meta")})
+    assert "\x1b" not in str(error.value) and "Next steps" not in str(error.value)
+
+
 def test_the_environment_names_exporter_and_versions():
     assert environment(20)["opset"] == 20 and "torch" in environment(20)
 

@@ -29,6 +29,7 @@ FOLD_INPUT_LIMIT, FOLD_OUTPUT_LIMIT = 1 << 20, 1 << 22
 """Elements up to which constants are computed at export: masks and position tables, not weights."""
 SHARED_BYTES = 4096
 """From this size on equal constants of a graph are one; the simplifier merges small ones itself."""
+TERMINAL_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LIBRARIES = ("torch", "torchvision", "onnx", "onnxscript", "onnx-ir", "transformers", "timm")
 
 
@@ -83,12 +84,15 @@ def optimise(model: ir.Model) -> onnx.ModelProto:
 
 @contextlib.contextmanager
 def _one_line_of_error() -> Iterator[None]:
+    """The innermost error in one line: torch wraps the reason in advice on how to report it."""
     try:
         yield
     except Exception as error:
-        raise NnirpError(
-            f"the exporter failed: {type(error).__name__}: {' '.join(str(error).split())[:400]}"
-        ) from error
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        words = " ".join(TERMINAL_COLOUR.sub("", str(cause)).split())
+        raise NnirpError(f"the exporter failed: {type(cause).__name__}: {words[:400]}") from error
 
 
 def _finished(model: ir.Model) -> onnx.ModelProto:
