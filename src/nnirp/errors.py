@@ -26,3 +26,10 @@ class MissingDependencyError(InputError):
 
 class NotPulledError(InputError):
     """A data file is absent; the message holds the command that brings it."""
+
+
+def innermost(error: BaseException) -> BaseException:
+    """The first cause of an error that others wrapped, as exporters do with their advice on how to report it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error

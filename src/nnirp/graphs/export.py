@@ -19,7 +19,7 @@ import onnx_ir as ir
 import torch
 from torch import Tensor, nn
 
-from nnirp.errors import NnirpError
+from nnirp.errors import NnirpError, innermost
 from nnirp.graphs.static import unresolved
 
 OPSET = 20
@@ -88,9 +88,7 @@ def _one_line_of_error() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
+        cause = innermost(error)
         words = " ".join(TERMINAL_COLOUR.sub("", str(cause)).split())
         raise NnirpError(f"the exporter failed: {type(cause).__name__}: {words[:400]}") from error
 

@@ -179,11 +179,9 @@ def _serve(pipe: Connection) -> None:
 
 def _reason(error: Exception) -> str:
     """What went wrong in one line; of an error that others wrap in advice, the innermost."""
-    from nnirp.errors import NnirpError
+    from nnirp.errors import NnirpError, innermost
 
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
+    cause = innermost(error)
     text = f"{type(cause).__name__}: {cause}" if cause is not error or not isinstance(error, NnirpError) else str(error)
     if cause is not error and isinstance(error, NnirpError):
         text = f"{str(error).partition(':')[0]}: {text}"
