@@ -178,13 +178,11 @@ def _serve(pipe: Connection) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong in one line; of an error that others wrap in advice, the innermost."""
+    """What went wrong in one line: the project's own errors say it, of others the innermost does."""
     from nnirp.errors import NnirpError, innermost
 
     cause = innermost(error)
-    text = f"{type(cause).__name__}: {cause}" if cause is not error or not isinstance(error, NnirpError) else str(error)
-    if cause is not error and isinstance(error, NnirpError):
-        text = f"{str(error).partition(':')[0]}: {text}"
+    text = str(error) if isinstance(error, NnirpError) else f"{type(cause).__name__}: {cause}"
     return " ".join(text.split())[:300]
 
 
