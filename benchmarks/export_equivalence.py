@@ -20,7 +20,8 @@ import torch
 
 from machine import describe
 from nnirp.catalog import Catalog, Sample, SourceConfiguration, build
-from nnirp.graphs.weights import run_graph, with_weights
+from nnirp.graphs.export import TABLES_FILE, export_graph
+from nnirp.graphs.weights import location, run_graph, with_weights
 from nnirp.layers.archives import read_member
 from nnirp.layers.manifests import ExportManifest
 
@@ -80,7 +81,10 @@ def compare(root: Path, configuration: SourceConfiguration, sample: Sample) -> d
         return row | {"note": f"not run: {weights / 1e9:.1f} GB of weights"}
     built = build(configuration, sample)
     try:
-        answers = run_graph(with_weights(graph, built.module), built.inputs)
+        tables = None
+        if any(location(tensor) == TABLES_FILE for tensor in graph.graph.initializer):
+            tables = export_graph(**vars(build(configuration, sample, "meta")))
+        answers = run_graph(with_weights(graph, built.module, tables), built.inputs)
         with torch.inference_mode():
             outputs = built.module(**built.inputs)
         expected = [value.numpy() for value in ([outputs] if torch.is_tensor(outputs) else outputs)]

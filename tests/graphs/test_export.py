@@ -1,12 +1,15 @@
+import contextlib
+
+import numpy as np
 import onnx
 import pytest
 import torch
 from torch import nn
 
-from nnirp.errors import NnirpError
-from nnirp.graphs.export import environment, export_graph
+from nnirp.errors import InputError, NnirpError
+from nnirp.graphs.export import TABLES_FILE, environment, export_graph, optimise, trace, without_tables
 from nnirp.graphs.static import unresolved
-from nnirp.graphs.weights import run_graph, with_weights
+from nnirp.graphs.weights import location, run_graph, with_weights
 
 
 def test_weights_have_no_content_and_constants_do(exported):
@@ -97,3 +100,56 @@ def test_equal_large_constants_are_one():
     assert [n.input[0] for n in graph.graph.node if n.op_type == "Where"] == [tables[0].name] * 2
     (found,) = run_graph(graph, {"x": torch.ones(64, 64)})
     assert (found == TwoMasks()(torch.ones(64, 64)).numpy()).all()
+
+
+class WithTables(nn.Module):
+    """Adds a table of sines, which does not compress, and a causal mask, which does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(96, 96)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        steps = torch.arange(x.shape[1], dtype=torch.float32)
+        sines = torch.sin(steps.unsqueeze(1) * torch.arange(1, 97, dtype=torch.float32).reciprocal())
+        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+        weights = torch.softmax((x @ x.transpose(1, 2)).masked_fill(~mask, float("-inf")), -1)
+        return weights @ self.linear(x + sines)
+
+
+def test_tables_lose_their_content_and_masks_keep_it():
+    with torch.device("meta"):
+        graph = export_graph(WithTables().eval(), {"x": torch.empty(1, 256, 96)})
+    stripped = without_tables(graph)
+    gone = {t.name: list(t.dims) for t in stripped.graph.initializer if location(t) == TABLES_FILE}
+    assert list(gone.values()) == [[256, 96]]
+    kept = {t.name for t in stripped.graph.initializer if t.HasField("raw_data")}
+    assert kept == {t.name for t in graph.graph.initializer if t.HasField("raw_data")} - set(gone)
+    assert not unresolved(stripped)
+    assert without_tables(stripped) == stripped
+
+
+def test_a_stored_graph_computes_what_the_module_does_once_its_tables_are_back():
+    with torch.device("meta"):
+        graph = export_graph(WithTables().eval(), {"x": torch.empty(2, 256, 96)})
+    module, x = WithTables().eval(), torch.randn(2, 256, 96)
+    with pytest.raises(InputError, match="no parameter or buffer"):
+        with_weights(without_tables(graph), module)
+    (answer,) = run_graph(with_weights(without_tables(graph), module, graph), {"x": x})
+    with torch.inference_mode():
+        np.testing.assert_allclose(answer, module(x).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_trying_rules_at_their_own_operator_alone_changes_no_graph(monkeypatch):
+    def graph() -> bytes:
+        with torch.device("meta"):
+            module = nn.Sequential(
+                nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.Hardtanh(), nn.ReLU(), nn.Flatten()
+            )
+            return optimise(trace(module.eval(), {"input": torch.empty(2, 3, 8, 8)})).SerializeToString(
+                deterministic=True
+            )
+
+    quick = graph()
+    monkeypatch.setattr("nnirp.graphs.export._rules_by_operator", contextlib.nullcontext)
+    assert graph() == quick

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nnirp.errors import NnirpError
 from nnirp.graphs.batches import BatchError, at_batch, same_graph
+from nnirp.graphs.export import without_tables
 
 if TYPE_CHECKING:
     import onnx
@@ -167,7 +168,8 @@ class ConfigurationExport:
 
     def _write(self, sample: "Sample", graph: "onnx.ModelProto", method: str, seconds: dict[str, float]) -> ExportRow:
         started = time.perf_counter()
-        (self.folder / f"{sample.name}.onnx").write_bytes(graph.SerializeToString(deterministic=True))
+        content = without_tables(graph).SerializeToString(deterministic=True)
+        (self.folder / f"{sample.name}.onnx").write_bytes(content)
         seconds = seconds | {"writing": time.perf_counter() - started}
         return ExportRow(sample.name, self.configuration.id, "ok", None, len(graph.graph.node), method, None, seconds)
 

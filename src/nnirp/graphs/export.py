@@ -9,9 +9,11 @@ import math
 import os
 import re
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from typing import Any
 
 import onnx
 import onnx.shape_inference
@@ -23,12 +25,15 @@ from nnirp.errors import NnirpError, innermost
 from nnirp.graphs.static import unresolved
 
 OPSET = 20
-WEIGHTS_FILE = "weights"
-"""Location that valueless initialisers name; the file does not exist, readers must not look for it."""
+WEIGHTS_FILE, TABLES_FILE = "weights", "tables"
+"""Locations that valueless initialisers name: a module's own tensors, and large constants computed at export. Neither file exists, readers
+must not look for them."""
 FOLD_INPUT_LIMIT, FOLD_OUTPUT_LIMIT = 1 << 20, 1 << 22
 """Elements up to which constants are computed at export: masks and position tables, not weights."""
 SHARED_BYTES = 4096
 """From this size on equal constants of a graph are one; the simplifier merges small ones itself."""
+TABLE_BYTES = 1 << 14
+"""Compressed bytes beyond which a constant loses its content: masks stay, tables of sines or of long indices go."""
 TERMINAL_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LIBRARIES = ("torch", "torchvision", "onnx", "onnxscript", "onnx-ir", "transformers", "timm")
 
@@ -75,7 +80,7 @@ def optimise(model: ir.Model) -> onnx.ModelProto:
     Raises:
         NnirpError: the simplification fails, or a tensor has no static shape; the message is one line.
     """
-    with _one_line_of_error(), _quiet():
+    with _one_line_of_error(), _quiet(), _rules_by_operator():
         _detach_weights(model)
         _simplify(model)
         _share_constants(model)
@@ -112,6 +117,23 @@ def _finished(model: ir.Model) -> onnx.ModelProto:
             f"{len(open_tensors)} tensors have no static shape ({shown}); the model's sizes depend on its inputs' values"
         )
     return proto
+
+
+def without_tables(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy whose constants that do not compress to `TABLE_BYTES` have no content: it is no topology, and most of a layer's bytes.
+
+    No shape depends on a constant of this size. `nnirp.graphs.weights.with_weights` puts the contents back from a graph that has them.
+    """
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    for tensor in result.graph.initializer:
+        content = tensor.raw_data
+        if len(content) > TABLE_BYTES and len(zlib.compress(content, 1)) > TABLE_BYTES:
+            tensor.ClearField("raw_data")
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+            for key, value in (("location", TABLES_FILE), ("offset", 0), ("length", len(content))):
+                tensor.external_data.add(key=key, value=str(value))
+    return result
 
 
 def environment(opset: int = OPSET) -> dict[str, str | int]:
@@ -207,6 +229,31 @@ def _one_registry() -> Iterator[None]:
 
 
 _tables: dict[str, Callable[..., object]] = {}
+
+
+@contextlib.contextmanager
+def _rules_by_operator() -> Iterator[None]:
+    """Let a rewrite rule look at the nodes of its own operator alone: the simplifier tries each rule on every node.
+
+    A pattern's first output is matched against the node itself, so that another operator can only fail; a rule of several outputs
+    lists the whole graph before it finds out, which made the time grow with the square of the nodes.
+    """
+    from onnxscript.rewriter import MatchResult
+    from onnxscript.rewriter._matcher import SimplePatternMatcher
+
+    original = SimplePatternMatcher.match
+
+    def match(self: Any, model: Any, graph: Any, node: ir.Node, **settings: Any) -> Any:
+        wanted = self.pattern.output_nodes[0].op_identifier()
+        if wanted is not None and wanted != node.op_identifier():
+            return MatchResult().fail("another operator")
+        return original(self, model, graph, node, **settings)
+
+    SimplePatternMatcher.match = match
+    try:
+        yield
+    finally:
+        SimplePatternMatcher.match = original
 
 
 @contextlib.contextmanager

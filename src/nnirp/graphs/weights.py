@@ -9,10 +9,16 @@ from onnx import TensorProto, numpy_helper
 from torch import Tensor, nn
 
 from nnirp.errors import InputError
+from nnirp.graphs.export import TABLES_FILE
 
 
-def with_weights(model: onnx.ModelProto, module: nn.Module) -> onnx.ModelProto:
+def with_weights(model: onnx.ModelProto, module: nn.Module, tables: onnx.ModelProto | None = None) -> onnx.ModelProto:
     """A copy of a weight-free graph whose external tensors hold a module's parameters and buffers of the same name.
+
+    Args:
+        model: as it is stored in a layer.
+        module: what it was exported from, with weights.
+        tables: the same graph as it left the exporter, where the stored one has constants without content (`without_tables`).
 
     Raises:
         InputError: the module lacks a tensor, or has it in another shape.
@@ -21,10 +27,14 @@ def with_weights(model: onnx.ModelProto, module: nn.Module) -> onnx.ModelProto:
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
+    contents = {} if tables is None else {t.name: t for t in tables.graph.initializer if t.HasField("raw_data")}
     filled = onnx.ModelProto()
     filled.CopyFrom(model)
     for tensor in filled.graph.initializer:
         if tensor.data_location != TensorProto.EXTERNAL:
+            continue
+        if location(tensor) == TABLES_FILE and tensor.name in contents:
+            tensor.CopyFrom(contents[tensor.name])
             continue
         value = known.get(tensor.name)
         if value is None:
@@ -37,6 +47,11 @@ def with_weights(model: onnx.ModelProto, module: nn.Module) -> onnx.ModelProto:
             )
         fill(tensor, value)
     return filled
+
+
+def location(tensor: TensorProto) -> str:
+    """The file that an external tensor names, or an empty string."""
+    return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
 
 
 def fill(tensor: TensorProto, value: Tensor) -> None:
