@@ -37,6 +37,11 @@ class Project:
         return (self.dataset or self.root) / "models"
 
     @property
+    def champion(self) -> Path:
+        """The exported predictor that answers without torch."""
+        return self.models.with_name("champion")
+
+    @property
     def reports(self) -> Path:
         return (self.dataset or self.root) / "reports"
 

@@ -18,6 +18,7 @@ STAGES = (
     "describe",
     "split",
     "train",
+    "champion",
     "evaluate",
     "compilers",
     "report",

@@ -11,7 +11,7 @@ from small_models import write_model
 from nnirp.errors import InputError
 from nnirp.prediction.encoding import encode_file
 from nnirp.prediction.fast.exporting import TOLERANCE, export_champion
-from nnirp.prediction.fast.running import CONFIG, open_champion
+from nnirp.prediction.fast.running import CONFIG, NETWORK, open_champion
 from nnirp.prediction.graph_set import graph_set
 from nnirp.prediction.kept import find_kept
 from nnirp.prediction.predict import champion_of, figures_of
@@ -77,6 +77,20 @@ def test_an_export_of_other_weights_is_refused(kept):
             open_champion(kept.weights)
     finally:
         config.write_text(before)
+
+
+def test_the_folder_beside_the_models_answers_for_its_own_weights_alone(kept, graphs, root):
+    published = root / "champion"
+    published.mkdir()
+    try:
+        for name in (NETWORK, CONFIG):
+            (kept.weights / name).rename(published / name)
+        assert open_champion(kept.weights) is not None
+        assert open_champion(root / "models" / "cluster" / "linear" / "0-0" / "weights") is None
+    finally:
+        for name in (NETWORK, CONFIG):
+            (published / name).rename(kept.weights / name)
+        published.rmdir()
 
 
 def test_a_predictor_without_a_fast_path_is_refused(root, graphs):

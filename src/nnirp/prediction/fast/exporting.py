@@ -117,12 +117,13 @@ class Single(nn.Module):
         return mean, mean - width, mean + width, shares * torch.exp2(mean[self.runtime])
 
 
-def export_champion(weights: Path, checked: Sequence[EncodedGraph]) -> float:
-    """Write the champion beside its weights.
+def export_champion(weights: Path, checked: Sequence[EncodedGraph], output: Path | None = None) -> float:
+    """Write the champion of a kept predictor.
 
     Args:
         weights: a folder that an additive roofline's `save` wrote.
         checked: graphs that the export must answer as the predictor does.
+        output: a folder that exists; `weights` by default.
 
     Returns:
         The largest difference in log2 between both, over all targets, bounds and graphs.
@@ -159,8 +160,9 @@ def export_champion(weights: Path, checked: Sequence[EncodedGraph]) -> float:
     worst = max(_difference(champion, predictor, graph) for graph in checked)
     if not worst <= TOLERANCE:
         raise NnirpError(f"the exported champion differs from {weights} by {worst:.2e} in log2; it was not written")
-    (weights / NETWORK).write_bytes(network)
-    (weights / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    output = output or weights
+    (output / NETWORK).write_bytes(network)
+    (output / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return worst
 
 

@@ -48,18 +48,27 @@ class Champion:
 
 
 def open_champion(weights: Path) -> Champion | None:
-    """The exported champion of a weights folder; None where there is none.
+    """The exported champion of a kept predictor: beside its weights, or in the folder `champion` beside `models`; None where there is none.
+
+    Args:
+        weights: `models/<protocol>/<predictor>/<fold-seed>/weights`.
 
     Raises:
         InputError: it was exported from other weights than those beside it, or for another vocabulary.
     """
-    network, config = weights / NETWORK, weights / CONFIG
-    if not (network.is_file() and config.is_file()):
-        return None
-    content = json.loads(config.read_text(encoding="utf-8"))
-    if content["weights"] != digest(weights):
-        raise InputError(f"{network} was exported from other weights; delete it, or export it again (docs/asking.md)")
-    return Champion(network.read_bytes(), content)
+    root = weights.absolute().parent.parent.parent.parent.parent
+    for folder in (weights, root / "champion"):
+        network, config = folder / NETWORK, folder / CONFIG
+        if not (network.is_file() and config.is_file()):
+            continue
+        content = json.loads(config.read_text(encoding="utf-8"))
+        if content["weights"] == digest(weights):
+            return Champion(network.read_bytes(), content)
+        if folder == weights:
+            raise InputError(
+                f"{network} was exported from other weights; delete it, or export it again (docs/asking.md)"
+            )
+    return None
 
 
 def digest(weights: Path) -> str:
