@@ -1,4 +1,4 @@
-"""The whole pipeline in a temporary clone: a few configurations measured for real, one predictor, two protocols."""
+"""The whole pipeline in a temporary clone: a few configurations measured for real, two predictors, two protocols."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def dvc(clone: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """A repository with this tree's files, a catalog of five small configurations and a matrix of one predictor."""
+    """A repository with this tree's files, a catalog of five small configurations and a matrix of two predictors, of which one is exported."""
     target = tmp_path_factory.mktemp("clone")
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -52,7 +52,10 @@ def clone(tmp_path_factory):
     parameters["profile"] |= {"time_budget_s": 0.05, "max_repeats": 5}
     (target / "params.yaml").write_text(yaml.safe_dump(parameters))
     pipeline = yaml.safe_load((target / "dvc.yaml").read_text())
-    pipeline["stages"]["train"]["matrix"] = {"predictor": ["linear"], "protocol": ["random", "cluster"]}
+    pipeline["stages"]["train"]["matrix"] = {
+        "predictor": ["linear", "additive_roofline"],
+        "protocol": ["random", "cluster"],
+    }
     (target / "dvc.yaml").write_text(yaml.safe_dump(pipeline))
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)
     return target
@@ -64,5 +67,6 @@ def test_the_pipeline_runs_end_to_end_and_a_second_run_does_nothing(clone):
     metrics = json.loads((clone / "reports" / "metrics.json").read_text())
     assert metrics["linear"]["mape/random"] > 0
     assert (clone / "mlruns" / "mlflow.db").is_file()
+    assert (clone / "champion" / "champion.onnx").is_file()
     again = dvc(clone, "repro")
     assert "Running stage" not in again and "up to date" in again
