@@ -1,5 +1,3 @@
-import contextlib
-
 import numpy as np
 import onnx
 import pytest
@@ -7,7 +5,7 @@ import torch
 from torch import nn
 
 from nnirp.errors import InputError, NnirpError
-from nnirp.graphs.export import TABLES_FILE, environment, export_graph, optimise, trace, without_tables
+from nnirp.graphs.export import TABLES_FILE, environment, export_graph, without_tables
 from nnirp.graphs.static import unresolved
 from nnirp.graphs.weights import location, run_graph, with_weights
 
@@ -138,18 +136,3 @@ def test_a_stored_graph_computes_what_the_module_does_once_its_tables_are_back()
     (answer,) = run_graph(with_weights(without_tables(graph), module, graph), {"x": x})
     with torch.inference_mode():
         np.testing.assert_allclose(answer, module(x).numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_trying_rules_at_their_own_operator_alone_changes_no_graph(monkeypatch):
-    def graph() -> bytes:
-        with torch.device("meta"):
-            module = nn.Sequential(
-                nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.Hardtanh(), nn.ReLU(), nn.Flatten()
-            )
-            return optimise(trace(module.eval(), {"input": torch.empty(2, 3, 8, 8)})).SerializeToString(
-                deterministic=True
-            )
-
-    quick = graph()
-    monkeypatch.setattr("nnirp.graphs.export._rules_by_operator", contextlib.nullcontext)
-    assert graph() == quick

@@ -27,7 +27,9 @@ def test_four_bad_models_are_four_failed_rows_and_the_rest_is_there(tmp_path, ma
     for number, behaviour in enumerate(bad):
         samples += [make_sample(behaviour, arguments={"behaviour": behaviour}), make_sample(f"good-{number + 1}")]
     samples.append(make_sample("half", precision="bf16"))
-    settings = ProfileSettings(**quick | {"timeout_s": 15.0, "memory_limit_gib": 0.5, "retest_fraction": 0.1, "seed": 1})
+    settings = ProfileSettings(
+        **quick | {"timeout_s": 15.0, "memory_limit_gib": 0.5, "retest_fraction": 0.1, "seed": 1}
+    )
     summary = run_campaign(make_catalog(samples), settings, tmp_path / "profiling", tmp_path / "work")
     found = records(tmp_path / "profiling")
     assert {name: found[name]["_meta"]["status"] for name in bad} == bad

@@ -1,19 +1,13 @@
 """A torch module on the meta device → an ONNX graph without weights, every tensor of static shape, in deterministic bytes."""
 
 import contextlib
-import functools
 import hashlib
-import io
-import logging
 import math
-import os
 import re
-import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
 
 import onnx
 import onnx.shape_inference
@@ -22,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from nnirp.errors import NnirpError, innermost
+from nnirp.graphs.exporter import for_tracing, quiet, rules_by_operator
 from nnirp.graphs.static import unresolved
 
 OPSET = 20
@@ -63,7 +58,7 @@ def trace(module: nn.Module, inputs: Mapping[str, Tensor], *, opset: int = OPSET
     Raises:
         NnirpError: the exporter fails; the message is one line.
     """
-    with _one_line_of_error(), _quiet(), _one_registry():
+    with _one_line_of_error(), for_tracing():
         program = torch.onnx.export(
             module, (), kwargs=dict(inputs), dynamo=True, optimize=False, opset_version=opset, verbose=False
         )
@@ -80,7 +75,7 @@ def optimise(model: ir.Model) -> onnx.ModelProto:
     Raises:
         NnirpError: the simplification fails, or a tensor has no static shape; the message is one line.
     """
-    with _one_line_of_error(), _quiet(), _rules_by_operator():
+    with _one_line_of_error(), quiet(), rules_by_operator():
         _detach_weights(model)
         _simplify(model)
         _share_constants(model)
@@ -209,65 +204,3 @@ def _free(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-@contextlib.contextmanager
-def _one_registry() -> Iterator[None]:
-    """Let the exporter build its table of operators once a process instead of once a call: a second or two each."""
-    from torch.onnx._internal.exporter import _registration
-
-    original = _registration.ONNXRegistry.__dict__.get("from_torchlib")
-    if original is None:  # another version of torch: nothing to save
-        yield
-        return
-    cached = _tables.setdefault("from_torchlib", functools.cache(_registration.ONNXRegistry.from_torchlib))
-    _registration.ONNXRegistry.from_torchlib = staticmethod(cached)
-    try:
-        yield
-    finally:
-        _registration.ONNXRegistry.from_torchlib = original
-
-
-_tables: dict[str, Callable[..., object]] = {}
-
-
-@contextlib.contextmanager
-def _rules_by_operator() -> Iterator[None]:
-    """Let a rewrite rule look at the nodes of its own operator alone: the simplifier tries each rule on every node.
-
-    A pattern's first output is matched against the node itself, so that another operator can only fail; a rule of several outputs
-    lists the whole graph before it finds out, which made the time grow with the square of the nodes.
-    """
-    from onnxscript.rewriter import MatchResult
-    from onnxscript.rewriter._matcher import SimplePatternMatcher
-
-    original = SimplePatternMatcher.match
-
-    def match(self: Any, model: Any, graph: Any, node: ir.Node, **settings: Any) -> Any:
-        wanted = self.pattern.output_nodes[0].op_identifier()
-        if wanted is not None and wanted != node.op_identifier():
-            return MatchResult().fail("another operator")
-        return original(self, model, graph, node, **settings)
-
-    SimplePatternMatcher.match = match
-    try:
-        yield
-    finally:
-        SimplePatternMatcher.match = original
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """The exporter prints progress and warns of every weight that has no value; neither is news here."""
-    names = ("onnxscript", "onnx_ir", "torch.onnx", "torch.export", "torch._dynamo")
-    before = {name: logging.getLogger(name).level for name in names}
-    os.environ.setdefault("TORCH_ONNX_DISABLE_PROGRESS", "1")
-    try:
-        for name in names:
-            logging.getLogger(name).setLevel(logging.ERROR)
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)

@@ -19,7 +19,7 @@ from nnirp.graphs.configuration import PROGRESS, ConfigurationExport, ExportRow,
 from nnirp.layers.archives import write_archive
 
 log = logging.getLogger(__name__)
-VERSION = 5
+VERSION = 6
 """Raised when an exported graph changes its meaning, so that kept work is not taken for new."""
 TIMEOUT_S = 1800.0
 """For one group of samples; a group that takes longer is a failure."""
